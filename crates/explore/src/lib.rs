@@ -1,1 +1,21 @@
-//! (being written)
+//! Exploration of concurrent programs: every interleaving that matters, once.
+//!
+//! [`explore`] runs a [`Program`](mazurka_program::Program) under an [`Algorithm`] and calls a [`Monitor`] at the end
+//! of each execution. Each algorithm is in the file of its name and knows programs only through the traits of
+//! `mazurka-program`, executions only through `mazurka-trace`.
+
+mod explore;
+
+mod naive;
+mod optimal;
+mod options;
+mod rules;
+mod sleep;
+mod source;
+mod wakeup;
+mod walk;
+
+pub use explore::{Ending, Monitor, NoMonitor, explore};
+pub use options::{Algorithm, Counts, Limits, NotExhaustive, Options, Order, Summary, UnknownAlgorithm};
+#[doc(hidden)]
+pub use rules::Rules;

@@ -1,0 +1,59 @@
+//! The way into every algorithm, and what they tell while they run.
+
+use std::ops::ControlFlow;
+
+use mazurka_program::{Program, Run};
+use mazurka_trace::Trace;
+
+use crate::{Algorithm, Counts, Options, Summary, naive, optimal, source};
+
+/// How an execution ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// No process is enabled and no assumption was false: all are finished, or some wait forever.
+    Complete {
+        /// Whether some process waits.
+        deadlock: bool,
+    },
+    /// All that could follow had been explored.
+    Blocked,
+    /// An assumption was false.
+    Assumed,
+    /// The limit of depth was reached.
+    Cut,
+}
+
+/// Who wants to know of executions.
+pub trait Monitor<R: Run> {
+    /// Called at the end of each execution, with the run still there: its failures, its state, its waiting processes.
+    ///
+    /// Must leave the run as it is. To break ends the search.
+    fn execution(&mut self, ending: Ending, trace: &Trace, run: &R, counts: &Counts) -> ControlFlow<()>;
+
+    /// Called now and then (not at each step), with the share of the search that is behind us, as far as it can be
+    /// told: branches not found yet make it less.
+    fn progress(&mut self, _counts: &Counts, _share: f64) {}
+}
+
+/// A monitor that wants to know nothing.
+pub struct NoMonitor;
+
+impl<R: Run> Monitor<R> for NoMonitor {
+    fn execution(&mut self, _: Ending, _: &Trace, _: &R, _: &Counts) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Runs a program under an algorithm.
+pub fn explore<P: Program>(
+    program: &P,
+    algorithm: Algorithm,
+    options: &Options,
+    monitor: &mut dyn Monitor<P::Run>,
+) -> Summary {
+    match algorithm {
+        Algorithm::Naive => naive::explore(program, options, monitor),
+        Algorithm::Source => source::explore(program, options, monitor),
+        Algorithm::Optimal => optimal::explore(program, options, monitor),
+    }
+}

@@ -1,0 +1,64 @@
+//! `naive`: every interleaving and every outcome, by depth-first search. What the others are compared with.
+
+use std::ops::ControlFlow;
+
+use mazurka_program::{Footprints, ProcessId, Program, Run};
+
+use crate::walk::Walk;
+use crate::{Ending, Monitor, Options, Summary};
+
+/// The steps of a node that are still to be tried, the next one last, and how many there were.
+struct Node {
+    steps: Vec<(ProcessId, u32)>,
+    known: usize,
+}
+
+pub(crate) fn explore<P: Program>(
+    program: &P,
+    options: &Options,
+    monitor: &mut dyn Monitor<P::Run>,
+) -> Summary {
+    let mut walk = Walk::new(program, Footprints::Dynamic, options, monitor);
+    // The answer is in the summary: a search that ends early has noted why.
+    let _ = search(&mut walk);
+    walk.summary()
+}
+
+fn search<R: Run>(walk: &mut Walk<'_, R>) -> ControlFlow<()> {
+    let mut stack = vec![open(walk)?];
+    while let Some(node) = stack.last_mut() {
+        let Some((process, choice)) = node.steps.pop() else {
+            stack.pop();
+            continue;
+        };
+        walk.back_to(stack.len() - 1);
+        walk.step(process, choice)?;
+        stack.push(open(walk)?);
+        if walk.progress_due {
+            walk.report_progress(
+                stack.iter().map(|n| (n.known - n.steps.len() - 1.min(n.known), n.known.max(1))),
+            );
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// The node of the present state: all that can be done there.
+fn open<R: Run>(walk: &mut Walk<'_, R>) -> ControlFlow<(), Node> {
+    let mut steps = Vec::new();
+    if walk.run.enabled().is_empty() {
+        walk.end(walk.maximal_ending())?;
+    } else if walk.too_deep() {
+        walk.end(Ending::Cut)?;
+    } else {
+        let mut left: Vec<ProcessId> = walk.run.enabled().iter().collect();
+        while let Some(process) = walk.pick(|p| left.contains(&p)) {
+            left.retain(|&p| p != process);
+            let alternatives = walk.run.alternatives(process);
+            steps.extend((0..alternatives).map(|k| (process, walk.choice_at(k, alternatives))));
+        }
+        steps.reverse();
+    }
+    let known = steps.len();
+    ControlFlow::Continue(Node { steps, known })
+}

@@ -1,0 +1,201 @@
+//! What a search is told, and what it says in the end.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use mazurka_program::Failure;
+
+use crate::Rules;
+
+/// The algorithms, by the names that users type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Algorithm {
+    /// Every interleaving.
+    Naive,
+    /// Source-DPOR: each Mazurkiewicz trace at least once; executions that turn out redundant are cut.
+    Source,
+    /// Optimal-DPOR: each Mazurkiewicz trace exactly once, and nothing is cut.
+    Optimal,
+}
+
+impl Algorithm {
+    /// All of them.
+    pub const ALL: [Algorithm; 3] = [Algorithm::Naive, Algorithm::Source, Algorithm::Optimal];
+
+    /// The name that users type.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Naive => "naive",
+            Algorithm::Source => "source",
+            Algorithm::Optimal => "optimal",
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is no algorithm's; tells which there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownAlgorithm(pub String);
+
+impl fmt::Display for UnknownAlgorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let planned = [
+            "optimal+observers",
+            "source+context",
+            "source+constraints",
+            "convergent",
+            "convergent+constraints",
+            "data-centric",
+            "reads-from",
+        ];
+        if self.0.starts_with("optimal+context") {
+            return write!(
+                f,
+                "{} has no sound form (the published one loses final states); use optimal",
+                self.0
+            );
+        }
+        let what = if planned.contains(&self.0.as_str()) { "not supported yet" } else { "not an algorithm" };
+        write!(f, "{} is {what}; there are naive, source and optimal", self.0)
+    }
+}
+
+impl std::error::Error for UnknownAlgorithm {}
+
+impl FromStr for Algorithm {
+    type Err = UnknownAlgorithm;
+
+    fn from_str(text: &str) -> Result<Algorithm, UnknownAlgorithm> {
+        Algorithm::ALL
+            .into_iter()
+            .find(|algorithm| algorithm.name() == text)
+            .ok_or_else(|| UnknownAlgorithm(text.to_owned()))
+    }
+}
+
+/// The order in which processes and choices are tried where the algorithm leaves it open.
+///
+/// Outcomes never depend on it, nor do the counts of `optimal`; tests run many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Stay with the process that ran last, else the one with the smallest number; choices from 0 up.
+    #[default]
+    Natural,
+    /// An order drawn from a seed.
+    Shuffled(u64),
+}
+
+/// When to stop early. Whatever stops a search makes it "not exhaustive".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// At most so many executions, of all kinds together.
+    pub executions: Option<u64>,
+    /// At most this long.
+    pub time: Option<Duration>,
+    /// No execution longer than this. The first that is ends the search, unless [`Options::keep_going`].
+    pub depth: usize,
+    /// At most so many bytes for what the search itself keeps.
+    pub memory: Option<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { executions: None, time: None, depth: 100_000, memory: None }
+    }
+}
+
+/// What a search is told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The order of choices that are free.
+    pub order: Order,
+    /// When to stop early.
+    pub limits: Limits,
+    /// Go on after an execution that reached the limit of depth.
+    pub keep_going: bool,
+    /// The repairs that are in force: all but in tests that break them.
+    #[doc(hidden)]
+    pub rules: Rules,
+}
+
+/// Why a search did not look at everything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotExhaustive {
+    /// The limit of executions was reached.
+    Executions(u64),
+    /// The time was up.
+    Time(Duration),
+    /// Some execution was longer than this.
+    Depth(usize),
+    /// The memory was used up.
+    Memory(u64),
+    /// The program reached a bound of its front end.
+    Program(String),
+    /// The monitor asked for an end.
+    Stopped,
+    /// An error of ours: an invariant of the algorithm does not hold.
+    Internal(&'static str),
+}
+
+impl fmt::Display for NotExhaustive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotExhaustive::Executions(n) => write!(f, "the limit of {n} executions was reached"),
+            NotExhaustive::Time(t) => write!(f, "the time limit of {} s was reached", t.as_secs_f64()),
+            NotExhaustive::Depth(n) => {
+                write!(f, "an execution was cut after {n} steps; bound its loops or raise --max-depth")
+            }
+            NotExhaustive::Memory(n) => write!(f, "the memory limit of {n} bytes was reached"),
+            NotExhaustive::Program(reason) => f.write_str(reason),
+            NotExhaustive::Stopped => f.write_str("the search was stopped"),
+            NotExhaustive::Internal(what) => write!(f, "internal error: {what}; please report it"),
+        }
+    }
+}
+
+/// Running totals of a search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Executions at whose end no process was enabled, deadlocked ones among them.
+    pub complete: u64,
+    /// Executions that were cut because all that follows had been explored.
+    pub blocked: u64,
+    /// Executions in which an assumption was false.
+    pub assumed: u64,
+    /// Executions that were cut at the limit of depth.
+    pub cut: u64,
+    /// Complete executions at whose end some process waited.
+    pub deadlocks: u64,
+    /// Steps taken, replayed ones not counted.
+    pub events: u64,
+    /// The length of the longest execution.
+    pub longest: usize,
+    /// The largest number of nodes in wakeup trees at one time.
+    pub wakeup_nodes: u64,
+    /// The most bytes that the search kept at one time.
+    pub memory: u64,
+}
+
+impl Counts {
+    /// How many executions were begun, whatever became of them.
+    pub fn executions(&self) -> u64 {
+        self.complete + self.blocked + self.assumed + self.cut
+    }
+}
+
+/// What a search says in the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The totals.
+    pub counts: Counts,
+    /// Why not everything was looked at; none if everything was.
+    pub not_exhaustive: Option<NotExhaustive>,
+    /// Something that makes the search itself meaningless: the program did not repeat what it had done.
+    pub broken: Option<Failure>,
+}

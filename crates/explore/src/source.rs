@@ -1,0 +1,244 @@
+//! `source`: Source-DPOR, Algorithm 1 of "Source Sets" (Abdulla, Aronis, Jonsson, Sagonas, JACM 2017), with sleep sets.
+//!
+//! Each Mazurkiewicz trace is explored at least once; an execution that meets only sleeping processes is cut and
+//! counted as blocked. Where we differ from the published algorithm, and why:
+//! * labels carry static footprints: with those of what a step really touched, a conditional block violates the
+//!   algorithm's Property 7, and behaviours are lost (CX4);
+//! * steps that wait race as guarded steps: with every writer of their guard, whether the step was taken (lock orders
+//!   are lost otherwise, CX6) or its process still waits when the execution ends;
+//! * a step may have several outcomes; they are explored one after the other from the same node.
+//!
+//! The test of line 6 is against initials, never weak initials (CX5).
+
+use std::ops::ControlFlow;
+
+use mazurka_program::{Footprints, ProcessId, ProcessSet, Program, Run};
+use mazurka_trace::dependence::dependent;
+
+use crate::sleep::SleepSets;
+use crate::walk::Walk;
+use crate::{Ending, Monitor, Options, Summary};
+
+pub(crate) fn explore<P: Program>(
+    program: &P,
+    options: &Options,
+    monitor: &mut dyn Monitor<P::Run>,
+) -> Summary {
+    let footprints = if options.rules.static_footprints { Footprints::Static } else { Footprints::Dynamic };
+    let walk = Walk::new(program, footprints, options, monitor);
+    let mut search =
+        Search { walk, sleep: SleepSets::default(), nodes: Vec::new(), open: 0, first: Vec::new() };
+    // The answer is in the summary: a search that ends early has noted why.
+    let _ = search.run();
+    search.walk.summary()
+}
+
+/// A node of the stack: `backtrack(E)` and what is being explored from it.
+#[derive(Default)]
+struct Node {
+    backtrack: ProcessSet,
+    /// How many of `backtrack` have been begun.
+    begun: usize,
+    process: Option<ProcessId>,
+    /// The outcomes of the process's step: how many, and how many have been begun.
+    alternatives: u32,
+    tried: u32,
+}
+
+struct Search<'a, R: Run> {
+    walk: Walk<'a, R>,
+    sleep: SleepSets,
+    /// The nodes of the stack are the first `open`; the others keep their memory for later.
+    nodes: Vec<Node>,
+    open: usize,
+    /// The first event of each process in the sequence at hand.
+    first: Vec<(ProcessId, usize)>,
+}
+
+impl<R: Run> Search<'_, R> {
+    fn run(&mut self) -> ControlFlow<()> {
+        self.sleep.push_root();
+        self.visit()?;
+        while self.open > 0 {
+            self.walk.back_to(self.open - 1);
+            if !self.advance()? {
+                self.open -= 1;
+                self.sleep.pop();
+                self.put_to_sleep();
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Enters the node of the present state: ends the execution, or chooses a first process (lines 8-10).
+    fn visit(&mut self) -> ControlFlow<()> {
+        if self.open == self.nodes.len() {
+            self.nodes.push(Node::default());
+        }
+        let level = self.open;
+        self.open += 1;
+        let node = &mut self.nodes[level];
+        (node.begun, node.process) = (0, None);
+        node.backtrack.clear();
+        if self.walk.run.enabled().is_empty() {
+            self.race_waiting();
+            return self.walk.end(self.walk.maximal_ending());
+        }
+        if self.walk.too_deep() {
+            self.race_waiting();
+            return self.walk.end(Ending::Cut);
+        }
+        let sleep = &self.sleep;
+        match self.walk.pick(|p| !sleep.sleeps_altogether(level, p)) {
+            Some(process) => {
+                self.nodes[level].backtrack.insert(process);
+                ControlFlow::Continue(())
+            }
+            None => {
+                self.race_waiting();
+                self.walk.end(Ending::Blocked)
+            }
+        }
+    }
+
+    /// Explores the next process of the last node's backtrack set that does not sleep (line 11), or the next outcome
+    /// of the present one. Says whether there was any.
+    fn advance(&mut self) -> ControlFlow<(), bool> {
+        let level = self.open - 1;
+        loop {
+            let node = &mut self.nodes[level];
+            let Some(process) = node.process else {
+                let sleep = &self.sleep;
+                let awake = |p: &ProcessId| !sleep.sleeps_altogether(level, *p);
+                let Some(next) = node.backtrack.iter().find(awake) else {
+                    return ControlFlow::Continue(false);
+                };
+                node.alternatives = self.walk.run.alternatives(next);
+                (node.process, node.tried) = (Some(next), 0);
+                node.begun += 1;
+                continue;
+            };
+            if node.tried == node.alternatives {
+                node.process = None;
+                continue;
+            }
+            let (tried, alternatives) = (node.tried, node.alternatives);
+            node.tried += 1;
+            let choice = self.walk.choice_at(tried, alternatives);
+            if !self.sleep.sleeps(level, process, choice) {
+                self.take(process, choice)?;
+                return ControlFlow::Continue(true);
+            }
+        }
+    }
+
+    /// Takes a step, reverses its races (lines 4-7), and enters the node behind it.
+    fn take(&mut self, process: ProcessId, choice: u32) -> ControlFlow<()> {
+        self.walk.step(process, choice)?;
+        let last = self.walk.trace.len() - 1;
+        for i in 0..self.walk.trace.races(last).len() {
+            let race = self.walk.trace.races(last)[i];
+            if race.immediate || self.walk.options.rules.every_guard_writer {
+                self.reverse(race.first as usize, process, Some(last));
+            }
+        }
+        self.sleep.push(process, self.walk.trace.accesses(last), self.walk.options.rules.wake);
+        if self.walk.progress_due {
+            let nodes = self.nodes[..self.open].iter();
+            self.walk.report_progress(nodes.map(|node| (node.begun - 1, node.backtrack.len())));
+            self.walk.note_memory(self.sleep.memory() + self.nodes.len() * size_of::<Node>())?;
+        }
+        self.visit()
+    }
+
+    /// The step that led to the node just left will only be repeated from now on.
+    fn put_to_sleep(&mut self) {
+        let trace = &self.walk.trace;
+        if let Some(last) = trace.len().checked_sub(1) {
+            let (process, choice) = (trace.process(last), trace.choice(last));
+            self.sleep.add(process, choice, trace.alternatives(last), trace.accesses(last));
+        }
+    }
+
+    /// The processes that wait here race with what made them wait.
+    fn race_waiting(&mut self) {
+        if !self.walk.options.rules.waiting_races {
+            return;
+        }
+        let mut found = Vec::new();
+        let (run, trace) = (&self.walk.run, &self.walk.trace);
+        let must_hold = self.walk.options.rules.guard_must_hold;
+        run.waiting(&mut |process, guard| {
+            if let Some(guard) = guard {
+                let holds = |id, depth| !must_hold || run.guard_holds_at(id, depth);
+                trace.waiting_races(process, guard, holds, |first| found.push((first, process)));
+            }
+        });
+        for (first, process) in found {
+            self.reverse(first, process, None);
+        }
+    }
+
+    /// Lines 5-7: makes sure that some initial of `v = notdep(e, E).q` is in the backtrack set before `e`.
+    ///
+    /// `second` is the position of `q`'s step, the last of the trace; none if `q` waits.
+    fn reverse(&mut self, e: usize, q: ProcessId, second: Option<usize>) {
+        let mut initials = std::mem::take(&mut self.first);
+        self.collect_initials(e, q, second, &mut initials);
+        let node = &self.nodes[e];
+        let covered = initials.iter().any(|&(p, _)| node.backtrack.contains(p))
+            || (!self.walk.options.rules.initials && self.weakly_covered(e, q, second));
+        if !covered {
+            // Any initial will do (line 7); one that sleeps costs nothing, for its traces have been explored.
+            let asleep = initials.iter().find(|&&(p, _)| self.sleep.sleeps_altogether(e, p));
+            let &(process, _) = asleep.unwrap_or(&initials[0]);
+            self.nodes[e].backtrack.insert(process);
+        }
+        self.first = initials;
+    }
+
+    /// `I(v)`: the processes whose first event in `v` no event of `v` happens before.
+    fn collect_initials(
+        &self,
+        e: usize,
+        q: ProcessId,
+        second: Option<usize>,
+        initials: &mut Vec<(ProcessId, usize)>,
+    ) {
+        let trace = &self.walk.trace;
+        let end = second.unwrap_or(trace.len());
+        initials.clear();
+        // First the first event of every process, initial or not: an event that depends on any event of another
+        // process depends on that process's first one.
+        let notdep = (e + 1..end).filter(|&k| !trace.happens_before(e, k));
+        for k in notdep.chain(second) {
+            if !initials.iter().any(|&(p, _)| p == trace.process(k)) {
+                initials.push((trace.process(k), k));
+            }
+        }
+        for i in (0..initials.len()).rev() {
+            let (_, k) = initials[i];
+            if initials[..i].iter().any(|&(_, earlier)| trace.happens_before(earlier, k)) {
+                initials.remove(i);
+            }
+        }
+        // What a waiting step would touch is not known; that it is an initial is certain only if it is alone.
+        if second.is_none() && initials.is_empty() {
+            initials.push((q, end));
+        }
+    }
+
+    /// The wrong test of CX5, for builds that are broken on purpose: a process that was explored before `e` and is
+    /// independent of all of `v`.
+    fn weakly_covered(&self, e: usize, q: ProcessId, second: Option<usize>) -> bool {
+        let trace = &self.walk.trace;
+        let end = second.unwrap_or(trace.len());
+        let v: Vec<usize> = (e + 1..end).filter(|&k| !trace.happens_before(e, k)).chain(second).collect();
+        self.sleep.level(e).iter().any(|sleeper| {
+            let accesses = self.sleep.accesses_of(sleeper);
+            sleeper.process != q
+                && v.iter()
+                    .all(|&k| trace.process(k) != sleeper.process && !dependent(trace.accesses(k), accesses))
+        })
+    }
+}

@@ -1,0 +1,241 @@
+//! What all algorithms share: a run and its trace that go forth and back together, the counts, and the limits.
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use mazurka_program::{Footprints, GuardId, Label, ProcessId, Program, Run, Stop};
+use mazurka_trace::Trace;
+
+use crate::{Counts, Ending, Monitor, NotExhaustive, Options, Order, Summary};
+
+/// How often the clock is looked at: once in so many steps.
+const STEPS_BETWEEN_LOOKS: u64 = 4096;
+
+/// A run and its trace, always at the same depth.
+pub(crate) struct Walk<'a, R: Run> {
+    pub run: R,
+    pub trace: Trace,
+    pub counts: Counts,
+    pub options: &'a Options,
+    monitor: &'a mut dyn Monitor<R>,
+    label: Label,
+    /// The depth up to which the run has taken the steps of the trace.
+    on_trace: usize,
+    started: Instant,
+    shuffle: u64,
+    next_look: u64,
+    /// Set when it is time to tell the monitor of the progress.
+    pub progress_due: bool,
+    not_exhaustive: Option<NotExhaustive>,
+    broken: Option<mazurka_program::Failure>,
+}
+
+impl<'a, R: Run> Walk<'a, R> {
+    pub fn new<P: Program<Run = R>>(
+        program: &P,
+        footprints: Footprints,
+        options: &'a Options,
+        monitor: &'a mut dyn Monitor<R>,
+    ) -> Walk<'a, R> {
+        Walk {
+            run: program.start(footprints),
+            trace: Trace::new(),
+            counts: Counts::default(),
+            options,
+            monitor,
+            label: Label::default(),
+            on_trace: usize::MAX,
+            started: Instant::now(),
+            shuffle: match options.order {
+                Order::Natural => 0,
+                Order::Shuffled(seed) => seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
+            },
+            next_look: STEPS_BETWEEN_LOOKS,
+            progress_due: false,
+            not_exhaustive: None,
+            broken: None,
+        }
+    }
+
+    /// Takes a step and appends it to the trace. Breaks if the search is over.
+    pub fn step(&mut self, process: ProcessId, choice: u32) -> ControlFlow<()> {
+        let alternatives = self.run.alternatives(process);
+        self.label.clear();
+        if let Err(stop) = self.run.step(process, choice, &mut self.label) {
+            match stop {
+                Stop::Bound(reason) => self.not_exhaustive = Some(NotExhaustive::Program(reason)),
+                Stop::Failure(failure) => self.broken = Some(failure),
+            }
+            return ControlFlow::Break(());
+        }
+        let (run, must_hold) = (&self.run, self.options.rules.guard_must_hold);
+        let holds = |guard: GuardId, depth: usize| !must_hold || run.guard_holds_at(guard, depth);
+        self.trace.push(process, choice, alternatives, &self.label, holds);
+        self.counts.events += 1;
+        if self.counts.events >= self.next_look {
+            self.look_at_the_clock()
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    /// Goes back to where the execution had `depth` steps.
+    pub fn back_to(&mut self, depth: usize) {
+        self.trace.truncate(depth);
+        if depth <= self.on_trace {
+            self.run.rewind(depth);
+        } else {
+            self.run.rewind(self.on_trace);
+            self.follow_trace(depth);
+        }
+        self.on_trace = usize::MAX;
+    }
+
+    /// Brings a run that left the trace back along it.
+    fn follow_trace(&mut self, depth: usize) {
+        for position in self.on_trace..depth {
+            self.label.clear();
+            let (process, choice) = (self.trace.process(position), self.trace.choice(position));
+            let again = self.run.step(process, choice, &mut self.label);
+            debug_assert!(again.is_ok(), "a step that was taken before can be taken again");
+        }
+    }
+
+    /// Takes steps that are no part of the trace, from depth `from` on, and gives the label of the last and the number
+    /// of its outcomes; none if a step can't be taken. The run returns to the trace by [`Walk::back_to`] only.
+    ///
+    /// Calls in a row must not go up: after leaving the trace at one depth, the run knows it only up to there.
+    pub fn probe(
+        &mut self,
+        from: usize,
+        steps: impl Iterator<Item = (ProcessId, u32)>,
+    ) -> Option<(&Label, u32)> {
+        debug_assert!(from <= self.on_trace);
+        self.run.rewind(from);
+        self.on_trace = from;
+        let mut alternatives = 1;
+        for (process, choice) in steps {
+            if !self.run.enabled().contains(process) {
+                return None;
+            }
+            alternatives = self.run.alternatives(process);
+            self.label.clear();
+            self.run.step(process, choice, &mut self.label).ok()?;
+        }
+        Some((&self.label, alternatives))
+    }
+
+    /// Whether the execution has as many steps as it may have.
+    pub fn too_deep(&self) -> bool {
+        self.trace.len() >= self.options.limits.depth
+    }
+
+    /// How the execution ended, given that no process is enabled.
+    pub fn maximal_ending(&self) -> Ending {
+        if self.run.assumed() {
+            return Ending::Assumed;
+        }
+        let mut deadlock = false;
+        self.run.waiting(&mut |_, _| deadlock = true);
+        Ending::Complete { deadlock }
+    }
+
+    /// Counts an execution and tells the monitor. Breaks if the search is over.
+    pub fn end(&mut self, ending: Ending) -> ControlFlow<()> {
+        let counts = &mut self.counts;
+        match ending {
+            Ending::Complete { deadlock } => {
+                counts.complete += 1;
+                counts.deadlocks += u64::from(deadlock);
+            }
+            Ending::Blocked => counts.blocked += 1,
+            Ending::Assumed => counts.assumed += 1,
+            Ending::Cut => counts.cut += 1,
+        }
+        counts.longest = counts.longest.max(self.trace.len());
+        let limits = &self.options.limits;
+        if ending == Ending::Cut {
+            self.not_exhaustive.get_or_insert(NotExhaustive::Depth(limits.depth));
+        }
+        if self.monitor.execution(ending, &self.trace, &self.run, counts).is_break() {
+            return self.stop(NotExhaustive::Stopped);
+        }
+        if ending == Ending::Cut && !self.options.keep_going {
+            return ControlFlow::Break(());
+        }
+        match limits.executions {
+            Some(most) if counts.executions() >= most => self.stop(NotExhaustive::Executions(most)),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Ends the search because not everything will be looked at.
+    pub fn stop(&mut self, reason: NotExhaustive) -> ControlFlow<()> {
+        self.not_exhaustive.get_or_insert(reason);
+        ControlFlow::Break(())
+    }
+
+    /// Notes how many bytes the search keeps besides the trace. Breaks if they are too many.
+    pub fn note_memory(&mut self, bytes: usize) -> ControlFlow<()> {
+        let bytes = (bytes + self.trace.memory()) as u64;
+        self.counts.memory = self.counts.memory.max(bytes);
+        match self.options.limits.memory {
+            Some(most) if bytes > most => self.stop(NotExhaustive::Memory(most)),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn look_at_the_clock(&mut self) -> ControlFlow<()> {
+        self.next_look = self.counts.events + STEPS_BETWEEN_LOOKS;
+        self.progress_due = true;
+        match self.options.limits.time {
+            Some(most) if self.started.elapsed() >= most => self.stop(NotExhaustive::Time(most)),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Tells the monitor how far the search has come.
+    ///
+    /// `branches` gives, from the root on, how many branches of each node are behind us and how many are known.
+    pub fn report_progress(&mut self, branches: impl Iterator<Item = (usize, usize)>) {
+        self.progress_due = false;
+        let (mut share, mut weight) = (0.0, 1.0);
+        for (done, known) in branches.take(10_000) {
+            weight /= known as f64;
+            share += weight * done as f64;
+        }
+        self.monitor.progress(&self.counts, share);
+    }
+
+    /// The process to run where the algorithm leaves it open: one of the enabled ones that `may` run.
+    pub fn pick(&mut self, may: impl Fn(ProcessId) -> bool) -> Option<ProcessId> {
+        let enabled = self.run.enabled();
+        if self.shuffle == 0 {
+            let last = self.trace.len().checked_sub(1).map(|last| self.trace.process(last));
+            return last
+                .filter(|&p| enabled.contains(p) && may(p))
+                .or_else(|| enabled.iter().find(|&p| may(p)));
+        }
+        let candidates = enabled.iter().filter(|&p| may(p)).count() as u64;
+        let skip = (self.random() % candidates.max(1)) as usize;
+        self.run.enabled().iter().filter(|&p| may(p)).nth(skip)
+    }
+
+    /// The outcome to try at place `k` of `alternatives`, where every one is tried.
+    pub fn choice_at(&mut self, k: u32, alternatives: u32) -> u32 {
+        if self.shuffle == 0 { k } else { (k + (self.shuffle >> 40) as u32 % alternatives) % alternatives }
+    }
+
+    /// A number from the order's seed (xorshift).
+    fn random(&mut self) -> u64 {
+        self.shuffle ^= self.shuffle << 13;
+        self.shuffle ^= self.shuffle >> 7;
+        self.shuffle ^= self.shuffle << 17;
+        self.shuffle
+    }
+
+    pub fn summary(mut self) -> Summary {
+        self.counts.memory = self.counts.memory.max(self.trace.memory() as u64);
+        Summary { counts: self.counts, not_exhaustive: self.not_exhaustive, broken: self.broken }
+    }
+}
