@@ -1,1 +1,54 @@
-fn main() {}
+//! The `mazurka` command: flags and glue.
+//!
+//! What is checked comes from a front end, how from `mazurka-explore`, what is said of it from `mazurka-report`. Here
+//! arguments become options of those, and verdicts become exit statuses: 0 pass, 1 failure, 2 no verdict (usage, bad
+//! input, unsupported, a bug of ours), 3 not exhaustive.
+
+mod args;
+mod check;
+mod compare;
+mod guard;
+mod input;
+mod litmus;
+mod output;
+mod print;
+mod trouble;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use trouble::Trouble;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let json = cli.command.json();
+    match guard::guarded(|| run(&cli.command)) {
+        Ok(status) => ExitCode::from(status),
+        Err(trouble) => trouble.tell(json),
+    }
+}
+
+/// Does what was asked for, and gives the exit status.
+fn run(command: &Command) -> Result<u8, Trouble> {
+    match command {
+        Command::Check(arguments) => check::run(arguments),
+        Command::Compare(arguments) => compare::run(arguments),
+        Command::Print(arguments) => print::run(arguments),
+    }
+}
+
+/// Help and the version are no errors; whatever else clap says is. `--json` is honoured although nothing was parsed.
+fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // That nobody reads the help to its end is fine.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let json = std::env::args().take_while(|argument| argument != "--").any(|argument| argument == "--json");
+    Trouble::of_usage(error).tell(json)
+}

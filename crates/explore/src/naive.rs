@@ -35,9 +35,9 @@ fn search<R: Run>(walk: &mut Walk<'_, R>) -> ControlFlow<()> {
         walk.step(process, choice)?;
         stack.push(open(walk)?);
         if walk.progress_due {
-            walk.report_progress(
-                stack.iter().map(|n| (n.known - n.steps.len() - 1.min(n.known), n.known.max(1))),
-            );
+            let branches =
+                stack.iter().map(|n| ((n.known - n.steps.len()).saturating_sub(1), n.known.max(1)));
+            walk.report_progress(branches);
         }
     }
     ControlFlow::Continue(())

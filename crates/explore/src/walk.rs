@@ -59,6 +59,9 @@ impl<'a, R: Run> Walk<'a, R> {
 
     /// Takes a step and appends it to the trace. Breaks if the search is over.
     pub fn step(&mut self, process: ProcessId, choice: u32) -> ControlFlow<()> {
+        if !self.run.enabled().contains(process) {
+            return self.stop(NotExhaustive::Internal("a process was planned that can't take a step"));
+        }
         let alternatives = self.run.alternatives(process);
         self.label.clear();
         if let Err(stop) = self.run.step(process, choice, &mut self.label) {

@@ -1,1 +1,16 @@
-//! (being written)
+//! Random programs, and the laws that every algorithm obeys on each of them.
+//!
+//! A program is run by brute force and under every algorithm, in several orders; [`check`] says which law is broken, if
+//! any. Programs come from [`generate`] (fresh) and [`mutate`] (mutants of a corpus of programs that broke something
+//! once); what breaks a law is made small by [`shrink`].
+
+pub mod corpus;
+pub mod fuzz;
+pub mod generate;
+mod laws;
+pub mod mutate;
+pub mod random;
+pub mod shrink;
+mod visit;
+
+pub use laws::{Broken, Checked, Subject, check};

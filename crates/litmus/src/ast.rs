@@ -177,32 +177,84 @@ pub enum Dest {
 #[allow(missing_docs)]
 pub enum StmtKind {
     /// `let r = e;`
-    Let { name: Name, value: Expr },
+    Let {
+        name: Name,
+        value: Expr,
+    },
     /// `x = e;`, of a shared or a local variable.
-    Assign { target: Target, op: AssignOp, value: Expr },
-    FetchAdd { dest: Dest, target: Target, value: Expr },
-    Swap { dest: Dest, target: Target, value: Expr },
-    Cas { dest: Dest, target: Target, old: Expr, new: Expr },
+    Assign {
+        target: Target,
+        op: AssignOp,
+        value: Expr,
+    },
+    FetchAdd {
+        dest: Dest,
+        target: Target,
+        value: Expr,
+    },
+    Swap {
+        dest: Dest,
+        target: Target,
+        value: Expr,
+    },
+    Cas {
+        dest: Dest,
+        target: Target,
+        old: Expr,
+        new: Expr,
+    },
     Lock(Target),
     Unlock(Target),
-    TryLock { dest: Dest, lock: Target },
-    Wait { condvar: Target, lock: Target },
+    TryLock {
+        dest: Dest,
+        lock: Target,
+    },
+    Wait {
+        condvar: Target,
+        lock: Target,
+    },
     NotifyOne(Target),
     NotifyAll(Target),
     Await(Expr),
-    Spawn { dest: Dest, task: Name, args: Vec<Expr> },
+    Spawn {
+        dest: Dest,
+        task: Name,
+        args: Vec<Expr>,
+    },
     /// `join(h)`, `join(p)`, `join(p[e])`.
     Join(Target),
-    Send { to: Target, message: Vec<Expr> },
-    Receive { arms: Vec<Arm>, timeout: Option<Block> },
-    Choose { dest: Dest, count: Expr },
-    Assert { condition: Expr, message: Option<String> },
+    Send {
+        to: Target,
+        message: Vec<Expr>,
+    },
+    Receive {
+        arms: Vec<Arm>,
+        timeout: Option<Block>,
+    },
+    Choose {
+        dest: Dest,
+        count: Expr,
+    },
+    Assert {
+        condition: Expr,
+        message: Option<String>,
+    },
     Assume(Expr),
     Skip,
     /// The conditions with their blocks, and the last `else`.
-    If { arms: Vec<(Expr, Block)>, otherwise: Option<Block> },
-    While { condition: Expr, body: Block },
-    For { index: Name, range: Range, body: Block },
+    If {
+        arms: Vec<(Expr, Block)>,
+        otherwise: Option<Block>,
+    },
+    While {
+        condition: Expr,
+        body: Block,
+    },
+    For {
+        index: Name,
+        range: Range,
+        body: Block,
+    },
     Break,
     Continue,
     Atomic(Block),

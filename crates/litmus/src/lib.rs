@@ -1,1 +1,23 @@
-//! (being written)
+//! Concurrent programs as data: the `.maz` language.
+//!
+//! A file is read by [`parse`] into a syntax tree ([`ast`]), printed back by [`print`], checked and compiled by
+//! [`compile`], and run as a [`Litmus`] program of `mazurka-program`. Whatever is wrong with a file is a list of
+//! [`Diagnostic`]s, each with its place and a remedy. The language is described in `docs/language.md`.
+
+mod arithmetic;
+pub mod ast;
+mod code;
+mod compile;
+mod diagnostic;
+mod lexer;
+mod litmus;
+mod machine;
+mod parser;
+mod printer;
+
+pub use compile::compile;
+pub use diagnostic::{Diagnostic, Source, place, render};
+pub use litmus::{LabelRules, Litmus};
+pub use machine::LitmusRun;
+pub use parser::parse;
+pub use printer::{print, print_expr, print_stmt_head};

@@ -65,8 +65,8 @@ pub struct GuardId(pub u32);
 /// The guard of a step that can wait, where another process can make the guard false again.
 ///
 /// All that the guard reads counts as the one `location`: a step that writes any of it accesses `location` too, so
-/// two such steps are dependent. A guard that only its own process can make false again (a join, a wake-up, a
-/// receive from a mailbox with one reader) never loses a race; its step is labelled without one.
+/// two such steps are dependent. A guard that only its own process can make false again is not one of these: see
+/// [`Label::waited_for`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {
     /// The one location that stands for everything the guard reads.
@@ -84,6 +84,9 @@ pub struct Label {
     pub accesses: Vec<Access>,
     /// The guard that had to hold for the step to be taken.
     pub guard: Option<Guard>,
+    /// The location whose writer the step had to wait for, where only its own process can make that undone: the end of
+    /// a process that is joined, a wake-up, the message that is taken. There is no race with that writer.
+    pub waited_for: Option<Location>,
     /// The processes that the step created, in order.
     pub spawned: Vec<crate::ProcessId>,
     /// Whether the step might touch other locations, or touch them otherwise, had it read other values
@@ -96,6 +99,7 @@ impl Label {
     pub fn clear(&mut self) {
         self.accesses.clear();
         self.guard = None;
+        self.waited_for = None;
         self.spawned.clear();
         self.varies = false;
     }

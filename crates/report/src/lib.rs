@@ -1,1 +1,40 @@
-//! (being written)
+//! Verdicts for people and machines.
+//!
+//! [`check`] runs a search and makes a [`Report`] of it: a verdict, counts, and for each failure the schedule that leads
+//! to it, run once more so that its story can be told step by step. [`check_schedule`] does the same for one schedule,
+//! [`survey_row`] for one row of a comparison of several algorithms and no stories. A report is written as text for people ([`text()`]) or as JSON for
+//! machines ([`json()`]).
+//!
+//! Nothing below this crate formats for people, and nothing here knows an algorithm or a front end. Invariants:
+//! * a report that passes looked at everything: [`Verdict::Pass`] needs a search that says it was exhaustive;
+//! * complete, blocked and assumed executions are never added up;
+//! * a failure with a schedule was seen twice: in the search, and when that schedule was run again.
+
+mod check;
+mod collect;
+mod cycle;
+mod interleaving;
+pub mod json;
+mod layout;
+#[cfg(feature = "progress")]
+mod progress;
+mod replay;
+mod report;
+mod style;
+mod survey;
+#[cfg(test)]
+mod tests;
+mod text;
+#[cfg(test)]
+mod toy;
+
+pub use check::{check, check_schedule, confirm};
+pub use collect::{Collector, Found, MAX_FAILURES, Watch};
+pub use json::json;
+#[cfg(feature = "progress")]
+pub use progress::Progress;
+pub use replay::{End, Misfit, Story, StoryFailure, StoryStep, Waiting, replay};
+pub use report::{Counterexample, Method, Report, Subject, Verdict};
+pub use style::clean;
+pub use survey::{Survey, SurveyRow, survey_row};
+pub use text::{TextOptions, text};

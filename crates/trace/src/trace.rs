@@ -202,7 +202,7 @@ impl Trace {
             spawned: self.spawned.len() as u32,
         });
         self.collect_candidates(&label.accesses, process, previous);
-        self.find_immediate_races(label.guard.map(|guard| guard.location));
+        self.find_immediate_races(label.guard.map(|guard| guard.location).or(label.waited_for));
         if let Some(guard) = label.guard {
             self.find_guard_races(process, previous, guard, &mut holds);
         }
@@ -244,15 +244,15 @@ impl Trace {
         self.candidates = candidates;
     }
 
-    /// Of the candidates, those that no other candidate follows race with the new event. Writers of its guard are
-    /// left to [`Trace::find_guard_races`].
-    fn find_immediate_races(&mut self, guard: Option<Location>) {
+    /// Of the candidates, those that no other candidate follows race with the new event. Writers of what it waited for
+    /// do not, or are left to [`Trace::find_guard_races`].
+    fn find_immediate_races(&mut self, waited_for: Option<Location>) {
         for i in 0..self.candidates.len() {
             let first = self.candidates[i];
             let between =
                 self.candidates.iter().any(|&c| c > first && self.happens_before(first as usize, c as usize));
-            let writes_guard = guard.is_some_and(|guard| self.writes(first as usize, guard));
-            if !between && !writes_guard {
+            let awaited = waited_for.is_some_and(|location| self.writes(first as usize, location));
+            if !between && !awaited {
                 self.races.push(Race { first, immediate: true });
             }
         }

@@ -1,0 +1,171 @@
+//! What an execution costs.
+//!
+//! `mazurka-bench` prints tables of time an execution and an event, for traces of 10 to 10,000 events and for 2 to 64
+//! processes. `mazurka-bench --instructions` counts instructions instead, by running itself under valgrind: slower, but
+//! the same on a noisy machine. Each figure is a difference of two searches of different length, so that starting up
+//! does not count.
+
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use mazurka_explore::{Algorithm, Counts, Limits, NoMonitor, Options, explore};
+use mazurka_litmus::{Litmus, Source, compile, parse};
+
+/// A program of any size, and what its figures show.
+struct Family {
+    name: &'static str,
+    shows: &'static str,
+    sizes: &'static [i64],
+    text: &'static str,
+}
+
+const FAMILIES: [Family; 4] = [
+    Family {
+        name: "prefix",
+        shows: "n events that all executions share, then 6 writers of one variable: flat in n",
+        sizes: &[10, 100, 1_000, 10_000],
+        text: "param n = 10; var u, x; task w(i) { x = i; }
+               process main { for i in 0..n { u = i; } for i in 0..6 { spawn w(i); } }",
+    },
+    Family {
+        name: "suffix",
+        shows: "a race, then n events of its own in each execution: linear in n",
+        sizes: &[10, 100, 1_000, 10_000],
+        text: "param n = 10; var u, v, x;
+               process p { x = 1; for i in 0..n / 2 { u = i; } x = 3; }
+               process q { x = 2; for i in 0..n / 2 { v = i; } x = 4; }",
+    },
+    Family {
+        name: "contended",
+        shows: "two processes, n writes of one variable, cut after so many executions: linear in the new events",
+        sizes: &[10, 100, 1_000, 10_000],
+        text: "param n = 10; var x; process p[i in 0..2] { for k in 0..n / 2 { x = i; } }",
+    },
+    Family {
+        name: "processes",
+        shows: "n processes that write apart, six of them one variable too",
+        sizes: &[2, 4, 8, 16, 32, 64],
+        text: "param n = 10; var a[64], x; process p[i in 0..n] { a[i] = 1; if i < 6 { x = i; } }",
+    },
+];
+
+/// One search: the program, the algorithm and the number of executions after which it stops.
+#[derive(Clone, Copy)]
+struct Search {
+    family: usize,
+    size: i64,
+    algorithm: Algorithm,
+    executions: u64,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        [] => tables("ns", time),
+        ["--instructions"] => {
+            if Command::new("valgrind").arg("--version").output().is_err() {
+                eprintln!("mazurka-bench: --instructions needs valgrind, which is not installed");
+                return ExitCode::from(2);
+            }
+            tables("instructions", instructions);
+        }
+        ["--one", family, size, algorithm, executions] => {
+            let parsed = (family.parse(), size.parse(), algorithm.parse(), executions.parse());
+            let (Ok(family), Ok(size), Ok(algorithm), Ok(executions)) = parsed else {
+                return ExitCode::from(2);
+            };
+            run(Search { family, size, algorithm, executions });
+        }
+        _ => {
+            eprintln!("usage: mazurka-bench [--instructions]");
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn tables(unit: &str, measure: fn(Search) -> f64) {
+    for (k, family) in FAMILIES.iter().enumerate() {
+        println!("\n{}: {}", family.name, family.shows);
+        println!(
+            "{:>8} {:>10} {:>12} {:>14} {:>14}",
+            "n",
+            "algorithm",
+            "new events",
+            format!("{unit}/exec"),
+            format!("{unit}/event")
+        );
+        for &size in family.sizes {
+            for algorithm in [Algorithm::Source, Algorithm::Optimal] {
+                row(Search { family: k, size, algorithm, executions: 1 }, measure);
+            }
+        }
+    }
+}
+
+/// The difference between a search of few executions and one of many.
+fn row(search: Search, measure: fn(Search) -> f64) {
+    let (few, many) = match (FAMILIES[search.family].name, search.size) {
+        ("contended" | "suffix", 10_000) => (2, 4),
+        ("contended" | "suffix", 1_000) => (4, 12),
+        _ => (4, 500),
+    };
+    let small = run(Search { executions: few, ..search });
+    let large = run(Search { executions: many, ..search });
+    let executions = (large.executions() - small.executions()) as f64;
+    let events = (large.events - small.events) as f64;
+    if executions == 0.0 {
+        return;
+    }
+    let cost = measure(Search { executions: many, ..search }) - measure(Search { executions: few, ..search });
+    println!(
+        "{:>8} {:>10} {:>12.1} {:>14.0} {:>14.1}",
+        search.size,
+        search.algorithm.name(),
+        events / executions,
+        cost / executions,
+        cost / events
+    );
+}
+
+fn program(search: Search) -> Litmus {
+    let source = Source { name: "bench.maz".into(), text: FAMILIES[search.family].text.into() };
+    let ast = parse(&source).expect("the benchmark's own program");
+    compile(&ast, &source, &[("n".into(), search.size)]).expect("the benchmark's own program")
+}
+
+fn run(search: Search) -> Counts {
+    let limits = Limits { executions: Some(search.executions), ..Limits::default() };
+    let options = Options { limits, ..Options::default() };
+    explore(&program(search), search.algorithm, &options, &mut NoMonitor).counts
+}
+
+/// Nanoseconds, the best of several tries.
+fn time(search: Search) -> f64 {
+    let program = program(search);
+    let limits = Limits { executions: Some(search.executions), ..Limits::default() };
+    let options = Options { limits, ..Options::default() };
+    let once = || {
+        let started = Instant::now();
+        explore(&program, search.algorithm, &options, &mut NoMonitor);
+        started.elapsed().as_nanos() as f64
+    };
+    (0..7).map(|_| once()).fold(f64::INFINITY, f64::min)
+}
+
+/// Instructions, as valgrind counts them.
+fn instructions(search: Search) -> f64 {
+    let this = std::env::current_exe().expect("the program knows where it is");
+    let output = Command::new("valgrind")
+        .args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
+        .arg(this)
+        .args(["--one", &search.family.to_string(), &search.size.to_string(), search.algorithm.name()])
+        .arg(search.executions.to_string())
+        .output()
+        .expect("valgrind runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    let line = text.lines().find(|line| line.contains("I") && line.contains("refs:")).unwrap_or("");
+    let digits: String = line.rsplit(':').next().unwrap_or("").chars().filter(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,236 @@
+//! The arguments of the command.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use mazurka_explore::{Algorithm, Limits, Options, Order};
+
+/// Checks concurrent programs by running them under every interleaving that matters, and no other.
+#[derive(Debug, Parser)]
+#[command(name = "mazurka", version, subcommand_required = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Look for failures of a program: assertions, deadlocks and the like
+    Check(CheckArgs),
+    /// Run several algorithms on a program and print what each had to do
+    Compare(CompareArgs),
+    /// Read a program and print it
+    Print(PrintArgs),
+}
+
+impl Command {
+    /// Whether machines want to read what is said.
+    pub fn json(&self) -> bool {
+        match self {
+            Command::Check(arguments) => arguments.json,
+            Command::Compare(arguments) => arguments.json,
+            Command::Print(_) => false,
+        }
+    }
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub struct CheckArgs {
+    /// The program (.maz)
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// How to search: naive, source or optimal
+    #[arg(long, value_name = "NAME", default_value = "optimal")]
+    pub algorithm: String,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// Don't stop at the first failure, nor at the first execution that is too long
+    #[arg(long)]
+    pub keep_going: bool,
+
+    /// When to stop early.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+
+    /// Run this schedule (v1:..., or @FILE that holds one) instead of searching
+    #[arg(long, value_name = "SCHEDULE")]
+    pub replay: Option<String>,
+
+    /// Run the algorithm as its paper prints it; never exhaustive
+    #[arg(long)]
+    pub as_published: bool,
+
+    /// Show every step of a long execution
+    #[arg(long)]
+    pub full_trace: bool,
+
+    /// Options for the front end, after --; for .maz: --param NAME=VALUE
+    #[arg(last = true, value_name = "FRONT-END OPTIONS")]
+    pub front_end: Vec<String>,
+}
+
+const EXIT_STATUS: &str = "Exit status: 0 no failure, and everything was looked at; 1 a failure; 2 usage, bad input or \
+unsupported; 3 no failure, but not everything was looked at.";
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The program (.maz)
+    pub file: PathBuf,
+
+    /// Which algorithms, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "naive,source,optimal")]
+    pub algorithms: Vec<String>,
+
+    /// Print one JSON object instead of a table
+    #[arg(long)]
+    pub json: bool,
+
+    /// When to stop each algorithm early; without a time limit naive gets one of 10 s.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+
+    /// Options for the front end, after --; for .maz: --param NAME=VALUE
+    #[arg(last = true, value_name = "FRONT-END OPTIONS")]
+    pub front_end: Vec<String>,
+}
+
+/// Arguments of `print`.
+#[derive(Debug, Args)]
+pub struct PrintArgs {
+    /// The program (.maz)
+    pub file: PathBuf,
+}
+
+/// When to stop early, and in which order to go.
+#[derive(Debug, Args)]
+pub struct LimitArgs {
+    /// Stop after this many seconds (of each algorithm, in compare)
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
+    pub timeout: Option<Duration>,
+
+    /// Stop after this many executions of all kinds together
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_executions: Option<u64>,
+
+    /// Cut executions that are longer than this many steps [default: 100000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_depth: Option<u32>,
+
+    /// Stop when the search keeps more than this: bytes, or with K, M, G or T as in 512M
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub max_memory: Option<u64>,
+
+    /// Try processes and choices in an order drawn from this number
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+}
+
+impl LimitArgs {
+    /// The options of a search.
+    pub fn options(&self, keep_going: bool) -> Options {
+        let default = Limits::default();
+        let limits = Limits {
+            executions: self.max_executions,
+            time: self.timeout,
+            depth: self.max_depth.map_or(default.depth, |depth| depth as usize),
+            memory: self.max_memory,
+        };
+        let order = self.seed.map_or(Order::Natural, Order::Shuffled);
+        Options { order, limits, keep_going, ..Options::default() }
+    }
+}
+
+/// The algorithm of a name.
+///
+/// # Errors
+/// If there is none of that name: which there are.
+pub fn algorithm(name: &str) -> Result<Algorithm, mazurka_explore::UnknownAlgorithm> {
+    name.parse()
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || "expected a number of seconds, such as 10 or 0.5".to_owned();
+    let seconds: f64 = text.parse().map_err(|_| wrong())?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a number of bytes, such as 1000000, 512M or 2G".to_owned();
+    let (digits, shift) = match text.char_indices().next_back() {
+        Some((at, unit)) if !unit.is_ascii_digit() => {
+            let shift = match unit.to_ascii_uppercase() {
+                'K' => 10,
+                'M' => 20,
+                'G' => 30,
+                'T' => 40,
+                _ => return Err(wrong()),
+            };
+            (&text[..at], shift)
+        }
+        _ => (text, 0),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).filter(|&bytes| bytes > 0).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::litmus::LitmusOptions;
+
+    #[test]
+    fn the_arguments_are_well_formed() {
+        Cli::command().debug_assert();
+        LitmusOptions::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_and_times() {
+        for (text, expected) in
+            [("512M", 512 << 20), ("2G", 2 << 30), ("2g", 2 << 30), ("17", 17), ("1K", 1024)]
+        {
+            assert_eq!(bytes(text), Ok(expected));
+        }
+        for text in ["", "M", "-1", "1.5G", "0", "99999999999T", "3X", "3é"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for text in ["", "-1", "nan", "inf", "1e300", "5s"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+
+    /// Every option of the command is a row of a table of `docs/command.md`, and every row an option.
+    #[test]
+    fn the_page_of_the_command_names_exactly_its_options() {
+        let page = include_str!("../../../docs/command.md");
+        let mut options = BTreeSet::new();
+        let front_end = LitmusOptions::command();
+        for command in Cli::command().get_subcommands().chain([&front_end]) {
+            for argument in command.get_arguments() {
+                options.extend(argument.get_long().map(|long| format!("--{long}")));
+            }
+        }
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| `--"));
+        let documented: BTreeSet<String> =
+            rows.filter_map(|row| row.split([' ', '`']).next()).map(|name| format!("--{name}")).collect();
+        assert_eq!(options, documented);
+        for command in Cli::command().get_subcommands() {
+            assert!(page.contains(&format!("mazurka {}", command.get_name())), "{}", command.get_name());
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! `mazurka compare`: several algorithms on one program.
+
+use std::time::Duration;
+
+use mazurka_explore::{Algorithm, Options};
+use mazurka_report::json::survey_json;
+use mazurka_report::{Progress, Subject, Survey, survey_row};
+
+use crate::args::{CompareArgs, algorithm};
+use crate::input::{self, FrontEnd};
+use crate::trouble::{self, Trouble};
+use crate::{litmus, output};
+
+/// What `naive` gets where no time limit is given: it would rarely end.
+const NAIVE_TIME: Duration = Duration::from_secs(10);
+
+/// Compares, reports, and gives the exit status.
+pub fn run(arguments: &CompareArgs) -> Result<u8, Trouble> {
+    let algorithms: Vec<Algorithm> = arguments
+        .algorithms
+        .iter()
+        .map(|name| algorithm(name.trim()).map_err(Trouble::unsupported))
+        .collect::<Result<_, _>>()?;
+    let front_end = input::front_end(&arguments.file)?;
+    let program = match front_end {
+        FrontEnd::Litmus => litmus::load(&arguments.file, &arguments.front_end)?,
+    };
+    let row = |algorithm| {
+        let mut progress = Progress::new();
+        let watch = &mut |counts: &_, share| progress.update(counts, share);
+        survey_row(&program, algorithm, &options(arguments, algorithm), Some(watch))
+    };
+    let rows = algorithms.into_iter().map(row).collect();
+    let program = arguments.file.display().to_string();
+    let survey = Survey { subject: Subject { program, options: arguments.front_end.clone() }, rows };
+    report(&survey, arguments)
+}
+
+fn options(arguments: &CompareArgs, algorithm: Algorithm) -> Options {
+    let mut options = arguments.limits.options(false);
+    if algorithm == Algorithm::Naive {
+        options.limits.time.get_or_insert(NAIVE_TIME);
+    }
+    options
+}
+
+fn report(survey: &Survey, arguments: &CompareArgs) -> Result<u8, Trouble> {
+    if arguments.json {
+        output::stdout(&format!("{}\n", survey_json(survey)))?;
+    } else {
+        let mut text = survey.text(output::colour_on_stdout());
+        let naive = survey.rows.iter().any(|row| row.algorithm == Algorithm::Naive);
+        if naive && arguments.limits.timeout.is_none() {
+            text += "\nnaive has a time limit of 10 s unless --timeout says otherwise\n";
+        }
+        output::stdout(&text)?;
+    }
+    let Some(what) = survey.disagreement() else { return Ok(survey.verdict().exit_status()) };
+    // Two searches that both looked at everything can't differ, unless one is wrong: then there is no verdict.
+    output::stderr(&format!(
+        "error: internal error: {what}; one of them is wrong, please report it with the program\n"
+    ));
+    Ok(trouble::EXIT)
+}

@@ -1,0 +1,51 @@
+//! A bug of ours must not look like a verdict: a panic becomes exit status 2 and a sentence on what to report.
+
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::sync::Mutex;
+
+use mazurka_report::json::ErrorKind;
+
+use crate::trouble::Trouble;
+
+/// What the last panic said and where, since what is caught says only the former.
+static LAST: Mutex<Option<String>> = Mutex::new(None);
+
+/// Does the work; a panic in it is an internal error.
+pub fn guarded<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(remember));
+    let result = catch_unwind(AssertUnwindSafe(work));
+    std::panic::set_hook(hook);
+    result.unwrap_or_else(|_| Err(internal()))
+}
+
+fn remember(info: &PanicHookInfo<'_>) {
+    let message = info.payload_as_str().unwrap_or("a panic without a message");
+    let place = info.location().map_or(String::new(), |place| format!(" (at {place})"));
+    if let Ok(mut last) = LAST.lock() {
+        *last = Some(format!("{message}{place}"));
+    }
+}
+
+fn internal() -> Trouble {
+    let what = LAST.lock().ok().and_then(|mut last| last.take()).unwrap_or_default();
+    let version = env!("CARGO_PKG_VERSION");
+    Trouble::new(
+        ErrorKind::Internal,
+        format!(
+            "internal error: {what}. This is a bug of mazurka {version} and no verdict on your program; please \
+             report it with this message, the command line and the program"
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_internal_error() {
+        let trouble = guarded::<()>(|| panic!("{} is not even", 7)).unwrap_err();
+        assert!(trouble.message().starts_with("internal error: 7 is not even (at crates/cli/src/guard.rs"));
+    }
+}

@@ -1,0 +1,82 @@
+//! Files that users name.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::trouble::Trouble;
+
+/// No program is larger. A file that is, is refused before it is read.
+const LARGEST_PROGRAM: u64 = 16 << 20;
+/// Nor is a file with a schedule.
+const LARGEST_SCHEDULE: u64 = 64 << 20;
+
+/// The front ends, by the extension of the file.
+#[derive(Debug, PartialEq, Eq)]
+pub enum FrontEnd {
+    /// `.maz`
+    Litmus,
+}
+
+/// The front end for a file.
+pub fn front_end(path: &Path) -> Result<FrontEnd, Trouble> {
+    let name = path.display();
+    if path.is_dir() {
+        return Err(Trouble::input(format!("{name}: this is a directory, not a file")).at(name));
+    }
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("maz") => Ok(FrontEnd::Litmus),
+        Some(known @ ("rs" | "c" | "abs" | "beam")) => {
+            Err(Trouble::unsupported(format!("{name}: .{known} files are not supported yet; programs are .maz files")))
+        }
+        _ => Err(Trouble::unsupported(format!(
+            "{name}: not a file of a known kind; programs are .maz files (.rs, .c, .abs and .beam are not supported yet)"
+        ))),
+    }
+    .map_err(|trouble| trouble.at(name))
+}
+
+/// The text of a program.
+pub fn read_program(path: &Path) -> Result<String, Trouble> {
+    read(path, LARGEST_PROGRAM, "a program")
+}
+
+/// The schedule that an argument gives: itself, or what is in the file that it names.
+pub fn schedule_text(argument: &str) -> Result<String, Trouble> {
+    match argument.strip_prefix('@') {
+        Some(file) => Ok(read(Path::new(file), LARGEST_SCHEDULE, "a schedule")?.trim().to_owned()),
+        None => Ok(argument.to_owned()),
+    }
+}
+
+fn read(path: &Path, largest: u64, what: &str) -> Result<String, Trouble> {
+    let name = path.display();
+    let refuse = |why: String| Trouble::input(format!("{name}: {why}")).at(&name);
+    let too_large = || refuse(format!("the file is too large: {what} has at most {} MiB", largest >> 20));
+    let file = File::open(path).map_err(|error| refuse(reason(&error)))?;
+    let about = file.metadata().map_err(|error| refuse(reason(&error)))?;
+    if about.is_dir() {
+        return Err(refuse("this is a directory, not a file".to_owned()));
+    }
+    if about.len() > largest {
+        return Err(too_large());
+    }
+    // What is no regular file has no length and may never end.
+    let mut bytes = Vec::new();
+    file.take(largest + 1).read_to_end(&mut bytes).map_err(|error| refuse(reason(&error)))?;
+    if bytes.len() as u64 > largest {
+        return Err(too_large());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        refuse(format!("this is not text in UTF-8: the byte at {at} (from 0) belongs to no character"))
+    })
+}
+
+fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "the file may not be read (permission denied)".to_owned(),
+        _ => format!("the file can't be read: {error}"),
+    }
+}

@@ -1,0 +1,77 @@
+//! Whole reports, one of each kind, as they are in `tests/golden`.
+//!
+//! Run with `MAZURKA_BLESS=1` to write them anew.
+
+use std::path::Path;
+
+use crate::Place;
+use crate::programs::*;
+
+#[test]
+fn reports_are_as_they_were() {
+    let reports = [
+        ("pass", ATOMIC, &["check"][..]),
+        ("assertion", LOST, &["check"]),
+        ("deadlock", DEADLOCK, &["check"]),
+        ("never-sent", NEVER_SENT, &["check"]),
+        ("keep-going", TWO_FAILURES, &["check", "--keep-going"]),
+        ("hang", HANG, &["check"]),
+        ("invalid-sync", UNLOCK_OF_ANOTHER, &["check"]),
+        ("arithmetic", DIVISION, &["check"]),
+        ("choice", CHOICE, &["check"]),
+        ("spawned", SPAWNED, &["check"]),
+        ("long", LONG, &["check"]),
+        ("not-exhaustive", ENDLESS, &["check", "--max-depth", "100"]),
+        ("assumed", ALL_ASSUMED, &["check"]),
+        ("replay", LOST, &["check", "--replay", "v1:0,1"]),
+        ("misfit", LOST, &["check", "--replay", "v1:2"]),
+        ("bad-program", "var x;\nprocess p { x = yy; }\nprocess q { unlock(x); }\n", &["check"]),
+        ("bad-parameter", LOST, &["check", "--", "--param", "m=3"]),
+        ("compare", LOST, &["compare"]),
+    ];
+    let differing: Vec<&str> = reports
+        .into_iter()
+        .filter(|(name, program, arguments)| !same(name, program, arguments))
+        .map(|report| report.0)
+        .collect();
+    assert!(
+        differing.is_empty(),
+        "differ from tests/golden (MAZURKA_BLESS=1 writes them anew): {differing:?}"
+    );
+}
+
+fn same(name: &str, program: &str, arguments: &[&str]) -> bool {
+    let file = format!("{name}.maz");
+    let place = Place::new("golden", &file, program);
+    let (command, options) = arguments.split_first().unwrap();
+    let outcome = place.run(&[&[*command, &file], options].concat());
+    let now = format!("{}{}exit status {}\n", without_times(&outcome.stdout), outcome.stderr, outcome.status);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.txt"));
+    if std::env::var_os("MAZURKA_BLESS").is_some() {
+        std::fs::write(&path, &now).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    if kept != now {
+        eprintln!("--- {}\n{kept}\n--- now\n{now}", path.display());
+    }
+    kept == now
+}
+
+/// The text with each `0.123 s` as `0.000 s`, and without rates: they depend on the machine.
+fn without_times(text: &str) -> String {
+    let mut kept = String::new();
+    for line in text.lines() {
+        let line = line
+            .find(" executions/s)")
+            .and_then(|end| line[..end].rfind(" ("))
+            .map_or(line, |at| &line[..at]);
+        match line.strip_suffix(" s") {
+            Some(rest) if rest.ends_with(|c: char| c.is_ascii_digit()) => {
+                let number = rest.rfind(|c: char| !c.is_ascii_digit() && c != '.').map_or(0, |at| at + 1);
+                kept += &format!("{}0.000 s\n", &rest[..number]);
+            }
+            _ => kept += &format!("{line}\n"),
+        }
+    }
+    kept
+}

@@ -1,0 +1,83 @@
+//! The command as users meet it: every outcome, every kind of bad input, replays, JSON, and whole reports.
+//!
+//! `MAZURKA_BLESS=1 cargo test -p mazurka-cli` writes the files of whole reports (`tests/golden`) anew; look at what changed.
+
+mod bad_input;
+mod golden;
+mod json;
+mod outcomes;
+mod programs;
+mod replay;
+mod schema;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A directory of a test's own, with one program in it.
+struct Place {
+    directory: PathBuf,
+}
+
+/// What the command did.
+struct Outcome {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Place {
+    /// A directory that no other test uses, with `name` holding `text`.
+    fn new(test: &str, name: &str, text: impl AsRef<[u8]>) -> Place {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join(name), text).unwrap();
+        Place { directory }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mazurka"));
+        command.args(arguments).current_dir(&self.directory).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Outcome {
+        let output = self.command(arguments).output().unwrap();
+        Outcome {
+            status: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// Runs `mazurka check` on a program with more arguments.
+fn check(test: &str, text: &str, more: &[&str]) -> Outcome {
+    Place::new(test, "program.maz", text).run(&[&["check", "program.maz"], more].concat())
+}
+
+impl Outcome {
+    /// Complains unless the status is this, and stdout has all of these lines or parts of lines.
+    #[track_caller]
+    fn expect(&self, status: i32, parts: &[&str]) -> &Outcome {
+        let Outcome { stdout, stderr, .. } = self;
+        assert_eq!(self.status, status, "stdout:\n{stdout}\nstderr:\n{stderr}");
+        for part in parts {
+            assert!(stdout.contains(part), "no {part:?} in\n{stdout}\nstderr:\n{stderr}");
+        }
+        if status != 2 {
+            assert_eq!(stderr, "", "nothing but errors goes to stderr where there is no terminal");
+        }
+        self
+    }
+
+    /// Complains unless there is no verdict, and stderr has all of these parts.
+    #[track_caller]
+    fn refused(&self, parts: &[&str]) {
+        let Outcome { status, stdout, stderr } = self;
+        assert_eq!((*status, stdout.as_str()), (2, ""), "stderr:\n{stderr}");
+        assert!(!stderr.contains("panicked") && !stderr.contains("internal error"), "{stderr}");
+        for part in parts {
+            assert!(stderr.contains(part), "no {part:?} in\n{stderr}");
+        }
+    }
+}

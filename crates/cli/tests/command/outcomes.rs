@@ -1,0 +1,195 @@
+//! Each verdict, with its exit status and the lines that matter.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use crate::programs::*;
+use crate::{Place, check};
+
+#[test]
+fn a_program_without_failures_passes() {
+    for algorithm in ["naive", "source", "optimal"] {
+        check("pass", ATOMIC, &["--algorithm", algorithm])
+            .expect(0, &[&format!("pass: no execution of program.maz fails ({algorithm})\n"), " complete, "]);
+    }
+    check("pass", ATOMIC, &[]).expect(0, &["executions: 6 complete, 0 blocked, 0 assumed;"]);
+    check("pass", ATOMIC, &["--seed", "7"]).expect(0, &["executions: 6 complete, 0 blocked, 0 assumed;"]);
+}
+
+#[test]
+fn parameters_are_given_after_two_dashes() {
+    check("parameters", LOST, &["--", "--param", "n=1"]).expect(0, &["pass:"]);
+    let line = "replay: mazurka check program.maz --replay 'v1:";
+    let failing = check("parameters", LOST, &["--", "--param", "n=3"]);
+    failing.expect(1, &[line, "' -- --param n=3\n", "worker[2]"]);
+}
+
+#[test]
+fn every_kind_of_failure_is_found_by_every_algorithm() {
+    for (at, (program, kind)) in FAILING.into_iter().enumerate() {
+        for algorithm in ["naive", "source", "optimal"] {
+            check(&format!("failing{at}"), program, &["--algorithm", algorithm]).expect(
+                1,
+                &[
+                    &format!("failure: {kind} in program.maz ({algorithm})\n"),
+                    &format!("\n\n{kind}"),
+                    "\nreplay: mazurka check program.maz --replay 'v1:",
+                ],
+            );
+        }
+    }
+}
+
+#[test]
+fn a_lost_increment_is_told_with_where_values_came_from() {
+    check("lost", LOST, &[]).expect(
+        1,
+        &[
+            "\nassertion failed: x == n (x = 1, n = 2): an increment was lost\n  at program.maz:12:5, in main\n",
+            "worker[0]",
+            "reads x=0 (initial)",
+            "writes x=1",
+            "\n> ",
+            "(--keep-going looks for others)",
+        ],
+    );
+}
+
+#[test]
+fn a_deadlock_is_told_with_its_cycle() {
+    check("deadlock", DEADLOCK, &[]).expect(
+        1,
+        &[
+            "deadlock: a waits at lock(right), b waits at lock(left)\n",
+            "\nwaiting:\n  a  line 5   lock(right)  for lock right, held by b since line 11\n",
+            "cycle: a -> b -> a\n",
+        ],
+    );
+    check("never-sent", NEVER_SENT, &[]).expect(
+        1,
+        &["deadlock: receiver waits at receive 2\n", "\nwaiting:\n  receiver  line 4  receive 2  for "],
+    );
+}
+
+#[test]
+fn keep_going_collects_distinct_failures() {
+    check("keep-going", TWO_FAILURES, &["--keep-going"]).expect(
+        1,
+        &[
+            "failure: 2 different failures in program.maz (optimal)\n",
+            "[1 of 2] assertion failed: r == ",
+            "[2 of 2] assertion failed: r == ",
+        ],
+    );
+}
+
+#[test]
+fn false_assumptions_are_counted_apart() {
+    check("assumed", ALL_ASSUMED, &[])
+        .expect(0, &["pass:", "0 complete, 0 blocked, 1 assumed", "note: an assumption was false in every"]);
+}
+
+#[test]
+fn a_search_that_is_cut_is_not_a_pass() {
+    let bounded = [
+        (ENDLESS, &[][..], "not exhaustive: an execution was cut after 100000 steps"),
+        (ENDLESS, &["--max-depth", "10"], "not exhaustive: an execution was cut after 10 steps"),
+        (
+            ENDLESS,
+            &["--max-depth", "10", "--keep-going"],
+            "not exhaustive: an execution was cut after 10 steps",
+        ),
+        (HUGE, &["--timeout", "0.2"], "not exhaustive: the time limit of 0.2 s was reached"),
+        (HUGE, &["--max-executions", "5"], "not exhaustive: the limit of 5 executions was reached"),
+        (HUGE, &["--max-memory", "1K"], "not exhaustive: the memory limit of 1024 bytes was reached"),
+    ];
+    for (program, options, line) in bounded {
+        check("bounded", program, options).expect(3, &[line, "; no failure so far in program.maz"]);
+    }
+}
+
+#[test]
+fn a_failure_is_one_even_where_the_search_was_cut() {
+    let both = "var x; process p { assert x == 1; while true { x = 0; } }";
+    check("failure-and-cut", both, &["--keep-going", "--max-depth", "20"])
+        .expect(1, &["failure: assertion", "an execution was cut after 20 steps"]);
+}
+
+#[test]
+fn the_middle_of_a_long_execution_is_left_out() {
+    check("long", LONG, &[]).expect(1, &["steps left out; --full-trace shows them\n"]);
+    let full = check("long", LONG, &["--full-trace"]);
+    full.expect(1, &[]);
+    assert!(!full.stdout.contains("left out"), "{}", full.stdout);
+}
+
+#[test]
+fn print_prints_a_program_that_prints_the_same() {
+    let place = Place::new("print", "program.maz", LOST);
+    let printed = place.run(&["print", "program.maz"]);
+    printed.expect(0, &["process worker[i in 0..n] {\n    let r = x;\n"]);
+    let again = Place::new("print-again", "program.maz", &printed.stdout).run(&["print", "program.maz"]);
+    assert_eq!(again.stdout, printed.stdout);
+}
+
+#[test]
+fn compare_prints_a_row_for_each_algorithm() {
+    let place = Place::new("compare", "program.maz", ATOMIC);
+    let compared = place.run(&["compare", "program.maz"]);
+    compared.expect(
+        0,
+        &[
+            "algorithm  complete  blocked  assumed  deadlocks",
+            "\nnaive ",
+            "\nsource ",
+            "\noptimal ",
+            "time limit of 10 s",
+        ],
+    );
+    let some = place.run(&["compare", "program.maz", "--algorithms", "optimal,source", "--timeout", "5"]);
+    some.expect(0, &[]);
+    assert!(!some.stdout.contains("naive"), "{}", some.stdout);
+    let place = Place::new("compare-failing", "program.maz", LOST);
+    place
+        .run(&["compare", "program.maz", "--", "--param", "n=3"])
+        .expect(1, &["an increment was lost (at program.maz:12:"]);
+    let place = Place::new("compare-huge", "program.maz", HUGE);
+    let cut = place.run(&["compare", "program.maz", "--timeout", "0.1"]);
+    cut.expect(3, &["optimal† ", "† optimal is not exhaustive: the time limit of 0.1 s was reached"]);
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    let place = Place::new("help", "program.maz", "");
+    place.run(&["--help"]).expect(0, &["Usage: mazurka <COMMAND>"]);
+    place.run(&["check", "--help"]).expect(0, &["--replay <SCHEDULE>", "Exit status: 0 "]);
+    place.run(&["--version"]).expect(0, &["mazurka 0."]);
+}
+
+/// A reader that has seen enough closes the pipe: no panic, and the status is still the verdict's.
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let place = Place::new("pipe", "program.maz", LONG);
+    let mut child = place
+        .command(&["check", "program.maz", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(1), ""));
+}
+
+/// A report that can't be written must not look like a verdict.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let place = Place::new("full", "program.maz", ATOMIC);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = place.command(&["check", "program.maz"]).stdout(full).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.starts_with("error: the report can't be written: "), "{stderr}");
+}

@@ -1,0 +1,62 @@
+//! The schedule that is printed for a failure gives that failure again.
+
+use serde_json::Value;
+
+use crate::programs::*;
+use crate::{Place, check};
+
+#[test]
+fn every_printed_schedule_gives_its_failure_again() {
+    for (at, (program, _)) in FAILING.into_iter().enumerate() {
+        for algorithm in ["naive", "source", "optimal"] {
+            let place = Place::new(&format!("replay-{at}"), "program.maz", program);
+            let found =
+                place.run(&["check", "program.maz", "--json", "--keep-going", "--algorithm", algorithm]);
+            let found: Value = serde_json::from_str(&found.stdout).unwrap();
+            for failure in found["failures"].as_array().unwrap() {
+                let schedule = failure["schedule"].as_str().unwrap();
+                let again = place.run(&["check", "program.maz", "--json", "--replay", schedule]);
+                again.expect(1, &[]);
+                let again: Value = serde_json::from_str(&again.stdout).unwrap();
+                assert!(again["failures"].as_array().unwrap().contains(failure), "{failure}\n{again}");
+            }
+        }
+    }
+}
+
+/// The line is made to be pasted: it is run by a shell, with the directory of the command in front of the path.
+#[cfg(unix)]
+#[test]
+fn the_printed_command_works_when_pasted() {
+    let place = Place::new("pasted", "a program.maz", LOST);
+    let found = place.run(&["check", "a program.maz", "--", "--param", "n=3"]);
+    let line = found.stdout.lines().find_map(|line| line.strip_prefix("replay: ")).unwrap();
+    let directory = std::path::Path::new(env!("CARGO_BIN_EXE_mazurka")).parent().unwrap();
+    let line = format!("PATH={}:$PATH; {line}", directory.display());
+    let output =
+        std::process::Command::new("sh").args(["-c", &line]).current_dir(&place.directory).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.starts_with("failure: assertion in a program.maz (replay)\n"), "{text}");
+    let story = |text: &str| text[text.find("\nassertion failed: ").unwrap()..].to_owned();
+    assert_eq!(story(&text), story(&found.stdout));
+}
+
+#[test]
+fn a_replay_without_a_failure_is_not_a_pass() {
+    check("replay-end", LOST, &["--replay", "v1:0*3,1*3,2*3"]).expect(
+        3,
+        &["not exhaustive: one schedule was run, to its end; no failure so far", "reads x=1 from step 2"],
+    );
+    check("replay-early", LOST, &["--replay", "v1:0"])
+        .expect(3, &["not exhaustive: one schedule was run, and worker[0], worker[1] could still go on;"]);
+    check("replay-nothing", LOST, &["--replay", "v1:"]).expect(3, &["no step was taken"]);
+    check("replay-assumed", ALL_ASSUMED, &["--replay", "v1:0"]).expect(3, &["ended in a false assumption"]);
+}
+
+#[test]
+fn a_schedule_may_be_in_a_file() {
+    let place = Place::new("replay-file", "program.maz", LOST);
+    std::fs::write(place.directory.join("schedule"), "v1:0*3,1*3,2*3\n").unwrap();
+    place.run(&["check", "program.maz", "--replay", "@schedule"]).expect(3, &["to its end"]);
+}

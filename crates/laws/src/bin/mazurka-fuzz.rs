@@ -1,0 +1,74 @@
+//! `mazurka-fuzz`: random programs against the laws, for as long as one likes.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use mazurka_laws::fuzz::{Campaign, Outcome, run};
+use mazurka_laws::{Subject, corpus};
+
+const USAGE: &str = "usage: mazurka-fuzz [--seed N] [--programs N] [--seconds N] [--first N] [--threads N]
+  --seed N      the seed of the campaign (default: drawn from the time)
+  --programs N  check so many programs (default 100000)
+  --seconds N   stop after so long (default 600)
+  --first N     begin with program number N; with --programs 1, that program alone
+  --threads N   how many threads (default: all cores)";
+
+fn main() -> ExitCode {
+    let campaign = match options(std::env::args().skip(1)) {
+        Ok(campaign) => campaign,
+        Err(message) => {
+            eprintln!("mazurka-fuzz: {message}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    println!("seed {}: corpus of {} programs", campaign.seed, campaign.corpus.len());
+    let outcome = run(&campaign);
+    report(&campaign, &outcome);
+    ExitCode::from(u8::from(outcome.found.is_some()))
+}
+
+fn options(mut arguments: impl Iterator<Item = String>) -> Result<Campaign, String> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let mut campaign = Campaign {
+        seed: now.map_or(1, |since| since.as_nanos() as u64 % 1_000_000_007),
+        first: 0,
+        programs: 100_000,
+        time: Some(Duration::from_secs(600)),
+        threads: std::thread::available_parallelism().map_or(1, Into::into),
+        subject: Subject::default(),
+        corpus: corpus::seeds(),
+    };
+    while let Some(option) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| format!("{option} needs a number"))?;
+        let number: u64 = value.parse().map_err(|_| format!("{option} needs a number, not {value}"))?;
+        match option.as_str() {
+            "--seed" => campaign.seed = number,
+            "--programs" => campaign.programs = number,
+            "--seconds" => campaign.time = Some(Duration::from_secs(number)),
+            "--first" => campaign.first = number,
+            "--threads" => campaign.threads = number as usize,
+            _ => return Err(format!("unknown option {option}")),
+        }
+    }
+    Ok(campaign)
+}
+
+fn report(campaign: &Campaign, outcome: &Outcome) {
+    println!(
+        "{} programs ({} mutants of the corpus), {} classes, in {:.1} s under naive, source and optimal; {} more were too large for brute force",
+        outcome.held,
+        outcome.mutants,
+        outcome.classes,
+        outcome.time.as_secs_f64(),
+        outcome.too_large
+    );
+    match &outcome.found {
+        None => println!("no law broken"),
+        Some(found) => {
+            println!("LAW BROKEN by program {} of seed {}: {}", found.index, campaign.seed, found.broken);
+            println!("again: mazurka-fuzz --seed {} --first {} --programs 1", campaign.seed, found.index);
+            println!("--- as found\n{}", mazurka_litmus::print(&found.ast));
+            println!("--- made small\n{}", mazurka_litmus::print(&found.shrunk));
+        }
+    }
+}

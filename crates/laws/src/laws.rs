@@ -1,0 +1,309 @@
+//! The laws.
+//!
+//! 1. Every class of the algorithm's equivalence is reached, and every failure, deadlock and final state.
+//! 2. `optimal` completes no class twice and blocks nothing; `source` completes none twice.
+//! 3. The counts of `optimal` do not depend on the numbering of processes nor on the order of choices.
+//! 4. A random linearisation of an explored trace gives the same trace, the same labels and the same final state.
+//! 5. The schedule of a failing execution, written down and read again, gives the failure again.
+//!
+//! And one about labels, on which all others stand: executions of one class end in one state.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::ControlFlow;
+
+use mazurka_explore::{Algorithm, Counts, Ending, Monitor, Options, Order, Rules, explore};
+use mazurka_litmus::ast::{Ast, Item};
+use mazurka_litmus::{LabelRules, Litmus, LitmusRun, Source, compile};
+use mazurka_oracle::{Budget, Deadlock, Failed, Truth, deadlock, truth};
+use mazurka_program::{Footprints, Label, Program, Run, Schedule, State, Step};
+use mazurka_trace::Trace;
+use mazurka_trace::equivalence::{self, Key};
+
+use crate::random::Random;
+
+/// What is checked: the algorithms as they are, or with a repair taken out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Subject {
+    /// The repairs of the algorithms.
+    pub rules: Rules,
+    /// The repairs of labels.
+    pub labels: LabelRules,
+}
+
+/// A law that a program breaks.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// The algorithm, if one is to blame.
+    pub algorithm: Option<Algorithm>,
+    /// The order in which it tried things.
+    pub order: Order,
+    /// What is wrong.
+    pub law: String,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.algorithm {
+            Some(algorithm) => write!(f, "{algorithm} ({:?}): {}", self.order, self.law),
+            None => f.write_str(&self.law),
+        }
+    }
+}
+
+/// What became of a program.
+#[derive(Clone, Debug)]
+pub enum Checked {
+    /// It does not compile.
+    Invalid,
+    /// Brute force gives up.
+    TooLarge,
+    /// All laws hold; it has so many Mazurkiewicz classes.
+    Holds(usize),
+    /// A law is broken.
+    Breaks(Broken),
+}
+
+const BUDGET: Budget = Budget { executions: 3_000, steps: 40 };
+
+/// Checks all laws on a program. The seed draws orders and linearisations.
+pub fn check(ast: &Ast, subject: Subject, seed: u64) -> Checked {
+    let Some(program) = build(ast, subject) else { return Checked::Invalid };
+    let truth = match truth(&program, BUDGET) {
+        Ok(truth) => truth,
+        Err(_) => return Checked::TooLarge,
+    };
+    match laws(ast, &program, &truth, subject, seed) {
+        Ok(()) => Checked::Holds(truth.mazurkiewicz.len()),
+        Err(broken) => Checked::Breaks(broken),
+    }
+}
+
+fn build(ast: &Ast, subject: Subject) -> Option<Litmus> {
+    let program = compile(ast, &Source::default(), &[]).ok()?;
+    Some(program.with_rules(subject.labels))
+}
+
+fn laws(ast: &Ast, program: &Litmus, truth: &Truth, subject: Subject, seed: u64) -> Result<(), Broken> {
+    if !truth.inconsistent.is_empty() {
+        let law = "two executions of one class end in different states".to_owned();
+        return Err(Broken { algorithm: None, order: Order::Natural, law });
+    }
+    let shuffled = |k: u64| Order::Shuffled(seed.wrapping_mul(31).wrapping_add(k) | 1);
+    for (algorithm, order) in [
+        (Algorithm::Naive, Order::Natural),
+        (Algorithm::Optimal, Order::Natural),
+        (Algorithm::Optimal, shuffled(1)),
+        (Algorithm::Optimal, shuffled(2)),
+        (Algorithm::Source, Order::Natural),
+        (Algorithm::Source, shuffled(3)),
+        (Algorithm::Source, shuffled(4)),
+    ] {
+        obeys(program, truth, subject, algorithm, order, seed).map_err(|law| Broken {
+            algorithm: Some(algorithm),
+            order,
+            law,
+        })?;
+    }
+    renumbered(ast, subject, truth, seed).map_err(|law| Broken {
+        algorithm: Some(Algorithm::Optimal),
+        order: Order::Natural,
+        law,
+    })
+}
+
+/// Laws 1, 2, 4 and 5 for one algorithm in one order.
+fn obeys(
+    program: &Litmus,
+    truth: &Truth,
+    subject: Subject,
+    algorithm: Algorithm,
+    order: Order,
+    seed: u64,
+) -> Result<(), String> {
+    let mut seen = Seen::new(program, algorithm, seed);
+    let options = Options { order, rules: subject.rules, ..Options::default() };
+    let summary = explore(program, algorithm, &options, &mut seen);
+    if let Some(reason) = summary.not_exhaustive {
+        return Err(seen.broken.unwrap_or_else(|| format!("not exhaustive: {reason}")));
+    }
+    if let Some(failure) = summary.broken {
+        return Err(format!("broken: {}", failure.message));
+    }
+    let classes: BTreeSet<&Key> = truth.mazurkiewicz.keys().collect();
+    same("complete classes", &seen.complete.iter().collect(), &classes)?;
+    same("assumed classes", &seen.assumed, &truth.assumed)?;
+    same("final states", &seen.states, &truth.states)?;
+    same("failures", &seen.failures, &truth.failures)?;
+    same("deadlocks", &seen.deadlocks, &truth.deadlocks)?;
+    let counts = summary.counts;
+    match algorithm {
+        Algorithm::Naive if counts.complete + counts.assumed != truth.interleavings => {
+            Err(format!("{} of {} interleavings", counts.complete + counts.assumed, truth.interleavings))
+        }
+        Algorithm::Optimal if counts.blocked > 0 => {
+            Err(format!("{} executions ended blocked", counts.blocked))
+        }
+        Algorithm::Optimal if counts.complete != classes.len() as u64 => {
+            Err(format!("{} executions for {} classes", counts.complete, classes.len()))
+        }
+        Algorithm::Optimal if counts.assumed != truth.assumed.len() as u64 => {
+            Err(format!("{} executions for {} assumed classes", counts.assumed, truth.assumed.len()))
+        }
+        Algorithm::Source if counts.complete + counts.assumed != seen.static_classes.len() as u64 => {
+            Err(format!("{} executions for {} classes", counts.complete, seen.static_classes.len()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn same<T: Ord>(what: &str, found: &BTreeSet<T>, expected: &BTreeSet<T>) -> Result<(), String> {
+    if found == expected {
+        return Ok(());
+    }
+    let missed = expected.difference(found).count();
+    let invented = found.difference(expected).count();
+    Err(format!("{what}: {missed} of {} missed, {invented} invented", expected.len()))
+}
+
+/// Law 3: the numbering of processes does not matter to the counts of `optimal`.
+fn renumbered(ast: &Ast, subject: Subject, truth: &Truth, seed: u64) -> Result<(), String> {
+    let mut permuted = ast.clone();
+    let places: Vec<usize> =
+        (0..ast.items.len()).filter(|&i| matches!(ast.items[i], Item::Process(_))).collect();
+    let mut random = Random::new(seed ^ 0x5EED);
+    for k in (1..places.len()).rev() {
+        permuted.items.swap(places[k], places[random.below(k + 1)]);
+    }
+    // A process that names a later one does not compile in every order.
+    let Some(program) = build(&permuted, subject) else { return Ok(()) };
+    let options = Options { rules: subject.rules, ..Options::default() };
+    let counts = explore(&program, Algorithm::Optimal, &options, &mut mazurka_explore::NoMonitor).counts;
+    let expected = truth.mazurkiewicz.len() as u64;
+    if counts.complete == expected {
+        return Ok(());
+    }
+    Err(format!("{} complete executions with processes numbered otherwise, not {expected}", counts.complete))
+}
+
+/// What an algorithm has shown.
+struct Seen {
+    algorithm: Algorithm,
+    /// A run of its own, with dynamic footprints, on which executions are repeated.
+    replay: LitmusRun,
+    random: Random,
+    complete: Vec<Key>,
+    assumed: BTreeSet<Key>,
+    static_classes: BTreeSet<Key>,
+    states: BTreeSet<State>,
+    failures: BTreeSet<Failed>,
+    deadlocks: BTreeSet<Deadlock>,
+    broken: Option<String>,
+}
+
+impl Seen {
+    fn new(program: &Litmus, algorithm: Algorithm, seed: u64) -> Seen {
+        Seen {
+            algorithm,
+            replay: program.start(Footprints::Dynamic),
+            random: Random::new(seed),
+            complete: Vec::new(),
+            assumed: BTreeSet::new(),
+            static_classes: BTreeSet::new(),
+            states: BTreeSet::new(),
+            failures: BTreeSet::new(),
+            deadlocks: BTreeSet::new(),
+            broken: None,
+        }
+    }
+
+    /// Runs steps again from the start; the trace that they give, or why they can't be taken.
+    fn repeat(&mut self, steps: &[Step]) -> Result<Trace, String> {
+        self.replay.rewind(0);
+        let mut trace = Trace::new();
+        let mut label = Label::default();
+        for step in steps {
+            let process = self.replay.names().find(&step.process).ok_or("the schedule names no process")?;
+            if !self.replay.enabled().contains(process) {
+                return Err("a step of the schedule is not enabled".to_owned());
+            }
+            let outcomes = self.replay.alternatives(process);
+            label.clear();
+            self.replay.step(process, step.choice, &mut label).map_err(|stop| format!("{stop:?}"))?;
+            trace.push(process, step.choice, outcomes, &label, |_, _| false);
+        }
+        Ok(trace)
+    }
+
+    fn examine(&mut self, ending: Ending, trace: &Trace, run: &LitmusRun) -> Result<(), String> {
+        self.failures.extend(run.failures().iter().map(|failure| (failure.kind, failure.message.clone())));
+        let schedule = Schedule { steps: steps(trace, run, 0..trace.len()) };
+        let read: Schedule = schedule.to_string().parse().map_err(|error| format!("law 5: {error}"))?;
+        let repeated = self.repeat(&read.steps).map_err(|why| format!("law 5: {why}"))?;
+        if self.replay.failures().iter().map(|f| &f.message).ne(run.failures().iter().map(|f| &f.message)) {
+            return Err("law 5: the schedule of a failure does not give it again".to_owned());
+        }
+        let class = equivalence::mazurkiewicz(&repeated, self.replay.names());
+        if matches!(ending, Ending::Complete { .. } | Ending::Assumed) {
+            self.static_classes.insert(equivalence::mazurkiewicz(trace, run.names()));
+        }
+        match ending {
+            Ending::Assumed => {
+                self.assumed.insert(class);
+            }
+            Ending::Complete { .. } => {
+                self.deadlocks.extend(deadlock(&self.replay));
+                self.states.extend(run.state());
+                self.complete.push(class.clone());
+                if self.algorithm == Algorithm::Optimal {
+                    self.linearise(trace, run, &class)?;
+                }
+            }
+            Ending::Blocked | Ending::Cut => {}
+        }
+        Ok(())
+    }
+
+    /// Law 4.
+    fn linearise(&mut self, trace: &Trace, run: &LitmusRun, class: &Key) -> Result<(), String> {
+        let mut left: Vec<usize> = (0..trace.len()).collect();
+        let mut order = Vec::new();
+        while !left.is_empty() {
+            let free: Vec<usize> = left
+                .iter()
+                .copied()
+                .filter(|&k| left.iter().all(|&i| i == k || !trace.happens_before(i, k)))
+                .collect();
+            let next = free[self.random.below(free.len())];
+            left.retain(|&k| k != next);
+            order.push(next);
+        }
+        let again = self.repeat(&steps(trace, run, order)).map_err(|why| format!("law 4: {why}"))?;
+        let key = equivalence::mazurkiewicz(&again, self.replay.names());
+        if key != *class {
+            return Err("law 4: a linearisation gives another trace".to_owned());
+        }
+        if self.replay.state() != run.state() {
+            return Err("law 4: a linearisation ends in another state".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Events of a trace as steps of a schedule.
+fn steps(trace: &Trace, run: &LitmusRun, order: impl IntoIterator<Item = usize>) -> Vec<Step> {
+    let step = |k| Step { process: run.names().path(trace.process(k)), choice: trace.choice(k) };
+    order.into_iter().map(step).collect()
+}
+
+impl Monitor<LitmusRun> for Seen {
+    fn execution(&mut self, ending: Ending, trace: &Trace, run: &LitmusRun, _: &Counts) -> ControlFlow<()> {
+        match self.examine(ending, trace, run) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(law) => {
+                self.broken = Some(law);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Questions about expressions: what they read, and whether what they read depends on what they read.
+//!
+//! A step *varies* if the set of what it touches depends on shared values. Inside an atomic block locals that were
+//! assigned from shared values count as shared: they are *tainted*.
+
+use crate::ast::BinaryOp;
+use crate::code::{Node, NodeId, Op};
+
+/// Whether a local is tainted, by slot; slots beyond the end are not.
+pub(super) type Taint = Vec<bool>;
+
+/// Whether any node of the expression is as asked.
+pub(super) fn any(nodes: &[Node], id: NodeId, test: &mut impl FnMut(Node) -> bool) -> bool {
+    let node = nodes[id as usize];
+    test(node)
+        || match node {
+            Node::Const(_) | Node::Local(_) | Node::Var(_) => false,
+            Node::Cell { index: a, .. } | Node::Neg(a) | Node::Not(a) => any(nodes, a, test),
+            Node::And(a, b) | Node::Or(a, b) | Node::Binary(_, a, b) => {
+                any(nodes, a, test) || any(nodes, b, test)
+            }
+        }
+}
+
+/// Whether the expression reads shared memory.
+pub(super) fn reads_shared(nodes: &[Node], id: NodeId) -> bool {
+    any(nodes, id, &mut |node| matches!(node, Node::Var(_) | Node::Cell { .. }))
+}
+
+/// Whether the value depends on shared memory.
+pub(super) fn depends(nodes: &[Node], id: NodeId, taint: &[bool]) -> bool {
+    any(nodes, id, &mut |node| match node {
+        Node::Var(_) | Node::Cell { .. } => true,
+        Node::Local(slot) => taint.get(slot as usize) == Some(&true),
+        _ => false,
+    })
+}
+
+/// Whether the set of cells that the expression reads depends on shared memory.
+///
+/// A divisor counts, because a division by zero ends the step before it has touched the rest; overflows don't.
+pub(super) fn varies(nodes: &[Node], id: NodeId, taint: &[bool]) -> bool {
+    any(nodes, id, &mut |node| match node {
+        Node::Cell { index, .. } => depends(nodes, index, taint),
+        Node::And(a, b) | Node::Or(a, b) => depends(nodes, a, taint) && reads_shared(nodes, b),
+        Node::Binary(BinaryOp::Div | BinaryOp::Rem, _, b) => depends(nodes, b, taint),
+        _ => false,
+    })
+}
+
+/// Whether two expressions are the same text over the same variables.
+pub(super) fn same(nodes: &[Node], a: NodeId, b: NodeId) -> bool {
+    match (nodes[a as usize], nodes[b as usize]) {
+        (Node::Const(x), Node::Const(y)) => x == y,
+        (Node::Local(x), Node::Local(y)) | (Node::Var(x), Node::Var(y)) => x == y,
+        (Node::Cell { var: v, index: i }, Node::Cell { var: w, index: j }) => v == w && same(nodes, i, j),
+        (Node::Neg(x), Node::Neg(y)) | (Node::Not(x), Node::Not(y)) => same(nodes, x, y),
+        (Node::And(p, q), Node::And(r, s)) | (Node::Or(p, q), Node::Or(r, s)) => {
+            same(nodes, p, r) && same(nodes, q, s)
+        }
+        (Node::Binary(o, p, q), Node::Binary(n, r, s)) => o == n && same(nodes, p, r) && same(nodes, q, s),
+        _ => false,
+    }
+}
+
+/// Calls `with` for each expression of an operation; the index of what it assigns is the first.
+/// A send's expressions are in a table of their own and left to the caller.
+pub(super) fn each_expr(op: Op, with: &mut impl FnMut(NodeId)) {
+    let place = match op {
+        Op::Store { to, .. }
+        | Op::Add { to, .. }
+        | Op::Sub { to, .. }
+        | Op::FetchAdd { to, .. }
+        | Op::Swap { to, .. }
+        | Op::Cas { to, .. } => Some(to),
+        _ => None,
+    };
+    if let Some(to) = place.filter(|to| to.index != crate::code::NONE) {
+        with(to.index);
+    }
+    match op {
+        Op::Local { value, .. }
+        | Op::Store { value, .. }
+        | Op::Add { value, .. }
+        | Op::Sub { value, .. }
+        | Op::FetchAdd { value, .. }
+        | Op::Swap { value, .. } => with(value),
+        Op::Cas { old, new, .. } => {
+            with(old);
+            with(new);
+        }
+        Op::Assume(condition) => with(condition),
+        Op::Assert(_) | Op::Send(_) | Op::Skip => {}
+    }
+}
+
+/// The names that look like `name`, for "did you mean".
+pub(super) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let allowed = name.chars().count().div_ceil(3);
+    let scored = known.filter(|k| !k.is_empty()).map(|k| (distance(name, k), k));
+    scored.filter(|&(d, k)| d <= allowed && d < k.chars().count()).min().map(|(_, k)| k)
+}
+
+/// How many letters must be changed, added or left out to get from one word to the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,65 @@
+//! A compiled program that can be started again and again.
+
+use std::sync::Arc;
+
+use mazurka_program::{Footprints, Program};
+
+use crate::code::Image;
+use crate::machine::LitmusRun;
+
+/// Rules that labels follow. All hold unless a test of the laws breaks one on purpose.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LabelRules {
+    /// All that a guard reads counts as one location.
+    pub guard_is_one_location: bool,
+    /// Static footprints are given to those who ask for them.
+    pub static_footprints: bool,
+    /// A `try_lock` counts as a write whatever its result.
+    pub try_lock_always_writes: bool,
+}
+
+impl Default for LabelRules {
+    fn default() -> LabelRules {
+        LabelRules { guard_is_one_location: true, static_footprints: true, try_lock_always_writes: true }
+    }
+}
+
+/// A compiled `.maz` program. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Litmus {
+    image: Arc<Image>,
+    rules: LabelRules,
+}
+
+impl Litmus {
+    pub(crate) fn new(image: Image) -> Litmus {
+        Litmus { image: Arc::new(image), rules: LabelRules::default() }
+    }
+
+    /// The same program with labels that follow other rules.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_rules(mut self, rules: LabelRules) -> Litmus {
+        if !rules.guard_is_one_location {
+            let image = Arc::make_mut(&mut self.image);
+            image.vars.iter_mut().for_each(|var| var.groups.clear());
+            image.guards.iter_mut().for_each(|guard| guard.group = crate::code::NONE);
+        }
+        self.rules = rules;
+        self
+    }
+
+    /// The file it was read from, as the user named it; empty if it was made without one.
+    pub fn file(&self) -> &str {
+        &self.image.file
+    }
+}
+
+impl Program for Litmus {
+    type Run = LitmusRun;
+
+    fn start(&self, footprints: Footprints) -> LitmusRun {
+        LitmusRun::new(Arc::clone(&self.image), footprints, self.rules)
+    }
+}

@@ -1,0 +1,303 @@
+//! Runs of compiled programs.
+//!
+//! The run keeps one state, the present one, and what it takes to undo each step since the start ([`process::Mark`],
+//! [`memory::Memory`]): going back costs as much as what is undone. Who is enabled is kept up to date by each step.
+//!
+//! Invariants between steps:
+//! * a live process stands at a line that is a step, and every line before it that is none has been run;
+//! * `enabled` holds the live processes whose [`Block`] does not hold them back, and those that overran;
+//! * `guarded` holds the live processes with a block other than `Free`;
+//! * names and locations, once given, stay given when the run goes back.
+
+mod eval;
+mod explain;
+mod failure;
+mod footprint;
+mod guard;
+mod local;
+mod mailbox;
+mod memory;
+mod process;
+mod state;
+mod step;
+mod sync;
+
+use std::sync::Arc;
+
+use mazurka_program::{
+    Failure, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Run, State, Stop,
+};
+
+use crate::code::{Image, Instr};
+use crate::litmus::LabelRules;
+use footprint::Scratch;
+use memory::Memory;
+use process::{Block, Captured, Mark, Proc, Status, Undo};
+
+/// A `.maz` program that has been started.
+#[derive(Clone, Debug)]
+pub struct LitmusRun {
+    image: Arc<Image>,
+    machine: Machine,
+}
+
+#[derive(Clone, Debug)]
+struct Machine {
+    rules: LabelRules,
+    /// Whether labels are static footprints.
+    foresee: bool,
+    /// Whether a receive is a guard in the sense of labels: so it is for static footprints.
+    guarded_receives: bool,
+    names: Names,
+    memory: Memory,
+    procs: Vec<Proc>,
+    enabled: ProcessSet,
+    guarded: ProcessSet,
+    marks: Vec<Mark>,
+    /// The locals of the process of each mark, before its step.
+    saved: Vec<i64>,
+    /// Every change of `enabled`, in order.
+    flips: Vec<u32>,
+    undo: Vec<Undo>,
+    guards: Vec<Captured>,
+    guard_locals: Vec<i64>,
+    /// The parts of all messages sent.
+    payload: Vec<i64>,
+    failures: Vec<Failure>,
+    assumed: u32,
+    /// The number of locations given so far.
+    locations: u32,
+    /// A process that ran too long in the step being taken.
+    overran: Option<u32>,
+    /// Whether something other than memory changed that a process may wait for.
+    signal: bool,
+    /// See [`eval::Labeller`].
+    seen: Vec<u32>,
+    scratch: Scratch,
+}
+
+impl LitmusRun {
+    pub(crate) fn new(image: Arc<Image>, footprints: Footprints, rules: LabelRules) -> LitmusRun {
+        let mut machine = Machine {
+            rules,
+            foresee: footprints == Footprints::Static && rules.static_footprints,
+            guarded_receives: footprints == Footprints::Static && rules.static_footprints,
+            names: Names::new(),
+            memory: Memory::new(&image.initial),
+            procs: Vec::new(),
+            enabled: ProcessSet::new(),
+            guarded: ProcessSet::new(),
+            marks: Vec::new(),
+            saved: Vec::new(),
+            flips: Vec::new(),
+            undo: Vec::new(),
+            guards: Vec::new(),
+            guard_locals: Vec::new(),
+            payload: Vec::new(),
+            failures: Vec::new(),
+            assumed: 0,
+            locations: image.fixed_locations,
+            overran: None,
+            signal: true,
+            seen: vec![0; image.fixed_locations as usize],
+            scratch: Scratch::default(),
+        };
+        machine.start(&image);
+        LitmusRun { image, machine }
+    }
+
+    /// The name of a process for people: `main`, `writer[2]`, and `task 0.1` for a spawned one.
+    pub fn process_name(&self, process: ProcessId) -> String {
+        self.machine.process_name(&self.image, process.0)
+    }
+}
+
+impl Machine {
+    /// Creates the processes of the start and lets each run to its first step.
+    fn start(&mut self, image: &Image) {
+        for (k, &decl) in image.roots.iter().enumerate() {
+            let family = &image.families[decl as usize];
+            let process = self.names.child(None, k as u32);
+            let arg = family.from + (k as u32 - family.first) as i64;
+            let args = if family.family { vec![arg] } else { Vec::new() };
+            self.create(image, process.0, crate::code::NONE, family.body, &args);
+        }
+        // The ones created first may wait for what the later ones are: look again when all are there.
+        for k in 0..image.roots.len() as u32 {
+            self.advance(image, k);
+        }
+        self.settle(image);
+        // A process that overran says so when it is stepped.
+        self.overran = None;
+    }
+
+    /// The number of the step being taken.
+    fn now(&self) -> u32 {
+        self.marks.len() as u32 - 1
+    }
+
+    /// A location that has not been given yet.
+    fn new_location(&mut self) -> u32 {
+        self.locations += 1;
+        self.locations - 1
+    }
+
+    #[inline]
+    fn set_enabled(&mut self, p: u32, enabled: bool) {
+        let process = ProcessId(p);
+        if self.enabled.contains(process) == enabled {
+            return;
+        }
+        if enabled {
+            self.enabled.insert(process);
+        } else {
+            self.enabled.remove(process);
+        }
+        self.flips.push(p);
+    }
+
+    /// Remembers everything that the step of a process may change.
+    fn mark(&mut self, p: u32) {
+        let proc = &self.procs[p as usize];
+        self.marks.push(Mark {
+            process: p,
+            core: proc.core,
+            notified: proc.notified,
+            locals: self.saved.len() as u32,
+            written: self.memory.written() as u32,
+            flips: self.flips.len() as u32,
+            undo: self.undo.len() as u32,
+            guards: self.guards.len() as u32,
+            guard_locals: self.guard_locals.len() as u32,
+            payload: self.payload.len() as u32,
+            failures: self.failures.len() as u32,
+            assumed: self.assumed,
+        });
+        self.saved.extend_from_slice(&proc.locals);
+    }
+
+    /// The locals that the process of a step had before it.
+    fn saved_locals(&self, step: usize) -> &[i64] {
+        let end = self.marks.get(step + 1).map_or(self.saved.len(), |next| next.locals as usize);
+        &self.saved[self.marks[step].locals as usize..end]
+    }
+
+    /// Undoes the last step.
+    fn undo_step(&mut self) {
+        let Some(mark) = self.marks.pop() else { return };
+        self.memory.undo(mark.written as usize);
+        while self.flips.len() > mark.flips as usize {
+            let process = ProcessId(self.flips.pop().unwrap_or_default());
+            if self.enabled.contains(process) {
+                self.enabled.remove(process);
+            } else {
+                self.enabled.insert(process);
+            }
+        }
+        while self.undo.len() > mark.undo as usize {
+            match self.undo.pop() {
+                Some(Undo::Created(p)) => {
+                    self.procs[p as usize].core.status = Status::Absent;
+                    self.guarded.remove(ProcessId(p));
+                }
+                Some(Undo::Notified(p)) => self.procs[p as usize].notified = false,
+                Some(Undo::Sent(p)) => {
+                    self.procs[p as usize].inbox.pop();
+                }
+                Some(Undo::Taken(p, at)) => {
+                    self.procs[p as usize].inbox[at as usize].taken_at = crate::code::NONE;
+                }
+                None => {}
+            }
+        }
+        self.guards.truncate(mark.guards as usize);
+        self.guard_locals.truncate(mark.guard_locals as usize);
+        self.payload.truncate(mark.payload as usize);
+        self.failures.truncate(mark.failures as usize);
+        self.assumed = mark.assumed;
+        let proc = &mut self.procs[mark.process as usize];
+        if mark.core.block != Block::Free {
+            self.guarded.insert(ProcessId(mark.process));
+        } else if proc.core.block != Block::Free {
+            self.guarded.remove(ProcessId(mark.process));
+        }
+        proc.core = mark.core;
+        proc.notified = mark.notified;
+        proc.locals.copy_from_slice(&self.saved[mark.locals as usize..]);
+        self.saved.truncate(mark.locals as usize);
+    }
+
+    fn alternatives(&self, image: &Image, p: u32) -> u32 {
+        let proc = &self.procs[p as usize];
+        match image.lines[proc.core.pc as usize].instr {
+            Instr::Choose { count, .. } => self.choices(image, p, count).unwrap_or(1),
+            Instr::NotifyOne(condvar) => match self.condvar_cell(image, p, condvar) {
+                Ok(cell) => self.waiters(cell).count().max(1) as u32,
+                Err(_) => 1,
+            },
+            _ => 1,
+        }
+    }
+
+    fn label_guard(&self, p: u32) -> Option<Guard> {
+        let id = self.procs[p as usize].core.guard;
+        let captured = self.guards.get(id as usize)?;
+        Some(Guard { location: mazurka_program::Location(captured.location), id: GuardId(id) })
+    }
+}
+
+impl Run for LitmusRun {
+    fn names(&self) -> &Names {
+        &self.machine.names
+    }
+
+    fn depth(&self) -> usize {
+        self.machine.marks.len()
+    }
+
+    fn enabled(&self) -> &ProcessSet {
+        &self.machine.enabled
+    }
+
+    fn alternatives(&self, process: ProcessId) -> u32 {
+        self.machine.alternatives(&self.image, process.0)
+    }
+
+    fn waiting(&self, with: &mut dyn FnMut(ProcessId, Option<Guard>)) {
+        for process in self.machine.guarded.iter() {
+            if !self.machine.enabled.contains(process) {
+                with(process, self.machine.label_guard(process.0));
+            }
+        }
+    }
+
+    fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
+        self.machine.step(&self.image, process.0, choice, label)
+    }
+
+    fn rewind(&mut self, depth: usize) {
+        while self.machine.marks.len() > depth {
+            self.machine.undo_step();
+        }
+    }
+
+    fn guard_holds_at(&self, guard: GuardId, depth: usize) -> bool {
+        self.machine.guard_holds_at(&self.image, guard.0, depth as u32)
+    }
+
+    fn would_take(&self, receive: usize, send: usize) -> bool {
+        self.machine.would_take(&self.image, receive, send)
+    }
+
+    fn failures(&self) -> &[Failure] {
+        &self.machine.failures
+    }
+
+    fn assumed(&self) -> bool {
+        self.machine.assumed > 0
+    }
+
+    fn state(&self) -> Option<State> {
+        Some(self.machine.state(&self.image))
+    }
+}

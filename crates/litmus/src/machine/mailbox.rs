@@ -1,0 +1,146 @@
+//! Mailboxes: messages are kept in the order in which they were sent, taken or not, so that a step is undone by
+//! forgetting the last one sent or the mark on the one taken.
+
+use mazurka_program::AccessKind;
+
+use super::Machine;
+use super::eval::{Now, Record, Silent, eval};
+use super::process::{Halt, Message, Undo};
+use crate::code::{ComponentCode, Image, Instr, NONE, ReceiveCode, SendCode};
+
+impl Machine {
+    pub(super) fn send<R: Record>(
+        &mut self,
+        image: &Image,
+        p: u32,
+        code: &SendCode,
+        record: &mut R,
+    ) -> Result<(), Halt> {
+        let to = self.peer(image, p, code.to)?;
+        let start = self.payload.len() as u32;
+        for &part in &code.message {
+            match self.value(image, p, part, record) {
+                Ok(value) => self.payload.push(value),
+                Err(halt) => {
+                    self.payload.truncate(start as usize);
+                    return Err(halt);
+                }
+            }
+        }
+        let ordinal = self.procs[p as usize].core.sent;
+        self.procs[p as usize].core.sent += 1;
+        let mailbox = self.mailbox_location(to);
+        record.touch(mailbox, AccessKind::Send);
+        if !self.foresee {
+            let location = self.message_location(p, ordinal);
+            record.touch(location, AccessKind::Write);
+        }
+        let len = self.payload.len() as u32 - start;
+        let message = Message { sender: p, ordinal, sent_at: self.now(), taken_at: NONE, start, len };
+        self.procs[to as usize].inbox.push(message);
+        self.undo.push(Undo::Sent(to));
+        self.signal = true;
+        Ok(())
+    }
+
+    pub(super) fn parts(&self, message: &Message) -> &[i64] {
+        &self.payload[message.start as usize..(message.start + message.len) as usize]
+    }
+
+    /// The first arm whose pattern matches a message.
+    pub(super) fn matching_arm(
+        &self,
+        image: &Image,
+        code: &ReceiveCode,
+        locals: &[i64],
+        message: &Message,
+    ) -> Option<usize> {
+        let parts = self.parts(message);
+        let equal = |component: &ComponentCode, part: i64| match *component {
+            ComponentCode::Equal(node) => {
+                eval(image, locals, node, &mut Now(&self.memory, &mut Silent)) == Ok(part)
+            }
+            ComponentCode::Bind(_) | ComponentCode::Any => true,
+        };
+        code.arms.iter().position(|arm| match &arm.components {
+            None => true,
+            Some(components) => {
+                components.len() == parts.len()
+                    && components.iter().zip(parts).all(|(c, &part)| equal(c, part))
+            }
+        })
+    }
+
+    /// The oldest message of a process that a receive would take, and the arm that takes it.
+    pub(super) fn find_message(&self, image: &Image, p: u32, code: &ReceiveCode) -> Option<(usize, usize)> {
+        let proc = &self.procs[p as usize];
+        let head = proc.core.head as usize;
+        proc.inbox.iter().enumerate().skip(head).filter(|(_, message)| message.taken_at == NONE).find_map(
+            |(at, message)| self.matching_arm(image, code, &proc.locals, message).map(|arm| (at, arm)),
+        )
+    }
+
+    /// The failure of a pattern's own expressions, which ends the process whatever the mailbox holds.
+    pub(super) fn pattern_failure(&self, image: &Image, p: u32, code: &ReceiveCode) -> Option<Halt> {
+        let components = code.arms.iter().flat_map(|arm| arm.components.iter().flatten());
+        components.into_iter().find_map(|component| match *component {
+            ComponentCode::Equal(node) => self.value(image, p, node, &mut Silent).err(),
+            _ => None,
+        })
+    }
+
+    /// Takes a message or times out; gives the line to go on with.
+    pub(super) fn receive<R: Record>(
+        &mut self,
+        image: &Image,
+        p: u32,
+        receive: u32,
+        record: &mut R,
+    ) -> Result<u32, Halt> {
+        let code = &image.receives[receive as usize];
+        if let Some(halt) = self.pattern_failure(image, p, code) {
+            return Err(halt);
+        }
+        let found = self.find_message(image, p, code);
+        if self.foresee || found.is_none() {
+            let mailbox = self.mailbox_location(p);
+            record.touch(mailbox, AccessKind::Read);
+        }
+        let Some((at, arm)) = found else { return Ok(code.timeout) };
+        let message = self.procs[p as usize].inbox[at];
+        if !self.foresee {
+            let location = self.message_location(message.sender, message.ordinal);
+            record.touch(location, AccessKind::Update);
+        }
+        self.take(p, at);
+        for (i, component) in code.arms[arm].components.iter().flatten().enumerate() {
+            if let ComponentCode::Bind(slot) = *component {
+                let value = self.payload[message.start as usize + i];
+                self.set_local(p, slot, value);
+            }
+        }
+        Ok(code.arms[arm].to)
+    }
+
+    fn take(&mut self, p: u32, at: usize) {
+        let now = self.now();
+        let proc = &mut self.procs[p as usize];
+        proc.inbox[at].taken_at = now;
+        while proc.inbox.get(proc.core.head as usize).is_some_and(|message| message.taken_at != NONE) {
+            proc.core.head += 1;
+        }
+        self.undo.push(Undo::Taken(p, at as u32));
+    }
+
+    /// Whether the receive at one position would have taken a message sent at another.
+    pub(super) fn would_take(&self, image: &Image, receive: usize, send: usize) -> bool {
+        let Some(mark) = self.marks.get(receive) else { return false };
+        let Instr::Receive(code) = image.lines[mark.core.pc as usize].instr else { return false };
+        let code = &image.receives[code as usize];
+        let locals = self.saved_locals(receive);
+        let inbox = &self.procs[mark.process as usize].inbox;
+        let first = inbox.partition_point(|message| (message.sent_at as usize) < send);
+        let sent = inbox[first..].iter().take_while(|message| message.sent_at as usize == send);
+        sent.into_iter().any(|message| self.matching_arm(image, code, locals, message).is_some())
+    }
+}

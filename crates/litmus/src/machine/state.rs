@@ -1,0 +1,87 @@
+//! The state in a canonical form.
+//!
+//! Every process is written as a list of numbers: where it is, what it waits for, its locals, the locks it holds, its
+//! mailbox, and the lists of the processes it created, in order. Numbers, names and locations of processes are no
+//! part of it. A handle stands for the place of its process in that order; no two handles stand for the same
+//! process (only `spawn` makes them and they can't be copied), so a process is written with the slot of its handle,
+//! and what remains equal is interchangeable.
+
+use mazurka_program::State;
+
+use super::Machine;
+use super::process::{Proc, Status};
+use crate::code::{Image, NONE};
+
+impl Machine {
+    pub(super) fn state(&self, image: &Image) -> State {
+        let shared = self.memory.values()[..image.var_cells as usize].to_vec();
+        let locks = self.locks_held(image);
+        let mut children: Vec<Vec<(Vec<i64>, u32)>> = vec![Vec::new(); self.procs.len()];
+        let mut local = Vec::new();
+        // A process has a higher number than the one that created it: children come first.
+        for (p, proc) in self.procs.iter().enumerate().rev() {
+            if proc.core.status == Status::Absent {
+                continue;
+            }
+            let held = &locks[locks.partition_point(|&(q, _)| (q as usize) < p)..];
+            let held = held.iter().take_while(|&&(q, _)| q as usize == p).map(|&(_, lock)| lock);
+            let code = self.code(image, proc, &held.collect::<Vec<_>>(), std::mem::take(&mut children[p]));
+            match proc.parent {
+                NONE => local.push(code),
+                parent => children[parent as usize].push((code, p as u32)),
+            }
+        }
+        State { shared, local: local.into_iter().rev().flatten().collect() }
+    }
+
+    /// The locks that are held, by holder.
+    fn locks_held(&self, image: &Image) -> Vec<(u32, i64)> {
+        let cells = &self.memory.values()[image.lock_base as usize..image.condvar_base as usize];
+        let held = cells.iter().enumerate().filter(|(_, holder)| **holder != 0);
+        let mut held: Vec<(u32, i64)> =
+            held.map(|(lock, holder)| (*holder as u32 - 1, lock as i64)).collect();
+        held.sort_unstable();
+        held
+    }
+
+    /// A process as a list of numbers that begins with its length.
+    fn code(
+        &self,
+        image: &Image,
+        proc: &Proc,
+        locks: &[i64],
+        mut children: Vec<(Vec<i64>, u32)>,
+    ) -> Vec<i64> {
+        let body = &image.bodies[proc.body as usize];
+        for (code, child) in &mut children {
+            let of_child =
+                |(value, local): (&i64, &crate::code::LocalInfo)| local.handle && *value == i64::from(*child);
+            let slot = proc.locals.iter().zip(&body.locals).position(of_child);
+            code.push(slot.map_or(-1, |slot| slot as i64));
+        }
+        children.sort();
+        let status = match proc.core.status {
+            Status::Absent | Status::Live => 0,
+            Status::Halted => 1,
+            Status::Finished => 2,
+            Status::Overrun => 3,
+        };
+        let mut code = vec![0, i64::from(proc.core.pc), status, i64::from(proc.notified)];
+        for (&value, local) in proc.locals.iter().zip(&body.locals) {
+            let place = || children.iter().position(|(_, child)| i64::from(*child) == value);
+            code.push(if local.handle { place().map_or(-1, |at| at as i64) } else { value });
+        }
+        code.push(locks.len() as i64);
+        code.extend_from_slice(locks);
+        let waiting = || proc.inbox.iter().filter(|message| message.taken_at == NONE);
+        code.push(waiting().count() as i64);
+        for message in waiting() {
+            code.push(i64::from(message.len));
+            code.extend_from_slice(self.parts(message));
+        }
+        code.push(children.len() as i64);
+        children.iter().for_each(|(child, _)| code.extend_from_slice(child));
+        code[0] = code.len() as i64;
+        code
+    }
+}

@@ -1,0 +1,176 @@
+//! From a program to a report: by a search, or by one schedule.
+
+use std::time::Instant;
+
+use mazurka_explore::{Algorithm, Counts, NotExhaustive, Options, Summary, explore};
+use mazurka_program::{Explain, Failure, FailureKind, Program, Schedule};
+
+use crate::collect::{Collector, Found, Watch, same};
+use crate::replay::{End, Misfit, Story, StoryFailure, replay};
+use crate::report::{Counterexample, Method, Report, Subject};
+
+/// All stories of a report together have at most so many steps, but for the first, which is always told. It keeps a
+/// hundred failures of a hundred thousand steps each from filling the memory.
+const MAX_TOLD: usize = 200_000;
+
+/// Searches a program for failures: for the first, or with [`Options::keep_going`] for all.
+pub fn check<'a, P>(
+    program: &P,
+    subject: Subject,
+    algorithm: Algorithm,
+    options: &Options,
+    watch: Option<&'a mut Watch<'a>>,
+) -> Report
+where
+    P: Program,
+    P::Run: Explain,
+{
+    let begin = Instant::now();
+    let mut collector = Collector::new(options.keep_going, watch);
+    let summary = explore(program, algorithm, options, &mut collector);
+    let seconds = begin.elapsed().as_secs_f64();
+    let (found, more_failures) = collector.into_found();
+    let mut failures = tell(program, &found);
+    let reason = reason(&summary);
+    failures.extend(summary.broken.map(broken));
+    let (method, counts) = (Method::Search(algorithm), summary.counts);
+    Report { subject, method, counts, seconds, reason, failures, more_failures, story: None }
+}
+
+/// Runs one schedule of a program.
+///
+/// # Errors
+/// If the schedule does not fit the program.
+pub fn check_schedule<P>(program: &P, subject: Subject, schedule: Schedule) -> Result<Report, Misfit>
+where
+    P: Program,
+    P::Run: Explain,
+{
+    let begin = Instant::now();
+    let story = replay(program, &schedule)?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let counts = counts_of(&story);
+    let reason = Some(format!("one schedule was run{}", end_text(&story.end)));
+    let mut found: Vec<Found> = Vec::new();
+    for met in &story.failures {
+        if !found.iter().any(|known| same(&known.failure, &met.failure)) {
+            found.push(Found { failure: met.failure.clone(), schedule: schedule.clone() });
+        }
+    }
+    let failures = tell(program, &found);
+    let story = failures.is_empty().then_some(story);
+    let method = Method::Replay(schedule);
+    Ok(Report { subject, method, counts, seconds, reason, failures, more_failures: false, story })
+}
+
+fn tell<P>(program: &P, found: &[Found]) -> Vec<Counterexample>
+where
+    P: Program,
+    P::Run: Explain,
+{
+    let mut told = 0;
+    let mut failures = Vec::new();
+    for found in found {
+        let mut failure = confirm(program, found);
+        let steps = failure.story.as_ref().map_or(0, |story| story.steps.len());
+        if told > 0 && told + steps > MAX_TOLD {
+            failure.story = None;
+        } else {
+            told += steps;
+        }
+        failures.push(failure);
+    }
+    failures
+}
+
+/// Runs the schedule of a failure again, which must give the failure again, and tells the part that leads to it.
+///
+/// A program that does not repeat itself is a failure of its own, of kind nondeterminism.
+pub fn confirm<P>(program: &P, found: &Found) -> Counterexample
+where
+    P: Program,
+    P::Run: Explain,
+{
+    let story = match replay(program, &found.schedule) {
+        Ok(story) => story,
+        Err(misfit) => return not_repeated(found, None, &misfit.to_string()),
+    };
+    let Some(met) = story.failures.iter().find(|met| same(&met.failure, &found.failure)) else {
+        let why = match story.failures.first() {
+            Some(StoryFailure { failure, .. }) => {
+                format!("there was another instead ({}: {})", failure.kind.name(), failure.message)
+            }
+            None => "nothing failed".to_owned(),
+        };
+        return not_repeated(found, Some(story), &why);
+    };
+    let StoryFailure { steps, failure, process } = met.clone();
+    if steps < found.schedule.steps.len() {
+        // What came after the failure is of no interest: tell it as a replay of the shorter schedule will.
+        let mut schedule = found.schedule.clone();
+        schedule.steps.truncate(steps);
+        return confirm(program, &Found { failure, schedule });
+    }
+    Counterexample { failure, process, schedule: Some(found.schedule.clone()), story: Some(story) }
+}
+
+fn not_repeated(found: &Found, story: Option<Story>, why: &str) -> Counterexample {
+    let Failure { kind, message, place, .. } = &found.failure;
+    let failure = Failure {
+        kind: FailureKind::Nondeterminism,
+        message: format!(
+            "the search met a failure ({}: {message}), but when its schedule was run again {why}",
+            kind.name()
+        ),
+        place: place.clone(),
+        process: None,
+    };
+    Counterexample { failure, process: None, schedule: Some(found.schedule.clone()), story }
+}
+
+fn broken(failure: Failure) -> Counterexample {
+    Counterexample { failure, process: None, schedule: None, story: None }
+}
+
+pub(crate) fn reason(summary: &Summary) -> Option<String> {
+    match &summary.not_exhaustive {
+        Some(NotExhaustive::Stopped) => {
+            Some("the search stopped at the first failure (--keep-going looks for others)".to_owned())
+        }
+        Some(reason) => Some(reason.to_string()),
+        None => summary.broken.as_ref().map(|_| "the program did not repeat what it had done".to_owned()),
+    }
+}
+
+fn end_text(end: &End) -> String {
+    match end {
+        End::Finished => ", to its end".to_owned(),
+        End::Deadlock => ", to a deadlock".to_owned(),
+        End::Assumed => ", and ended in a false assumption".to_owned(),
+        End::Early(names) => format!(", and {} could still go on", listing(names)),
+        End::Bound(reason) => format!(", and stopped early: {reason}"),
+        End::Broken => ", and broke".to_owned(),
+    }
+}
+
+/// A few names, and how many more there are.
+fn listing(names: &[String]) -> String {
+    const NAMED: usize = 4;
+    let mut text = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.len() > NAMED {
+        text += &format!(" and {} more", names.len() - NAMED);
+    }
+    text
+}
+
+fn counts_of(story: &Story) -> Counts {
+    let complete = matches!(story.end, End::Finished | End::Deadlock);
+    Counts {
+        complete: complete.into(),
+        assumed: (story.end == End::Assumed).into(),
+        deadlocks: (story.end == End::Deadlock).into(),
+        events: story.steps.len() as u64,
+        longest: story.steps.len(),
+        ..Counts::default()
+    }
+}

@@ -1,0 +1,233 @@
+//! One schedule, run and told.
+//!
+//! A schedule comes from a search or from a person. It is run on a fresh run of the program, step by step, and each
+//! step is checked before it is taken, so that a schedule of another program (or of another version of this one) is
+//! refused with the step that does not fit. What comes out is a [`Story`]: names instead of numbers of processes, and
+//! nothing that refers to the run.
+
+use std::fmt;
+
+use mazurka_program::{
+    Explain, Explanation, Failure, Footprints, Observed, Place, ProcessId, Program, Schedule, Step, Stop,
+};
+
+use crate::collect;
+
+/// A run of one schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Story {
+    /// What was done, in order.
+    pub steps: Vec<StoryStep>,
+    /// Who waits at the end, and for what.
+    pub waiting: Vec<Waiting>,
+    /// What went wrong, in the order in which it did.
+    pub failures: Vec<StoryFailure>,
+    /// How it ended.
+    pub end: End,
+}
+
+/// Something that went wrong in a story.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoryFailure {
+    /// The number of steps that had been taken when it had.
+    pub steps: usize,
+    /// What it is.
+    pub failure: Failure,
+    /// The name of the process that did it, if one did.
+    pub process: Option<String>,
+}
+
+/// A step that was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoryStep {
+    /// The process as a path in the creation tree: `0.1`.
+    pub process: String,
+    /// The process as people call it: `worker[1]`.
+    pub name: String,
+    /// What it did.
+    pub operation: String,
+    /// What it read; the sources are positions from 0.
+    pub reads: Vec<Observed>,
+    /// What it wrote.
+    pub writes: Vec<Observed>,
+    /// Anything else.
+    pub note: Option<String>,
+    /// Where in the source.
+    pub place: Option<Place>,
+}
+
+/// A process that waits at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The process as a path in the creation tree.
+    pub process: String,
+    /// The process as people call it.
+    pub name: String,
+    /// At what operation.
+    pub operation: String,
+    /// For what.
+    pub waits_for: String,
+    /// The paths of those who could end the wait, where known.
+    pub waits_on: Vec<String>,
+    /// Where in the source.
+    pub place: Option<Place>,
+}
+
+/// How the run of a schedule ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All processes finished.
+    Finished,
+    /// Nobody can go on, and some wait.
+    Deadlock,
+    /// An assumption was false, and nobody can go on.
+    Assumed,
+    /// The schedule ended while these could go on.
+    Early(Vec<String>),
+    /// The program reached a bound of its front end.
+    Bound(String),
+    /// The run itself broke; the failure is the last of the story.
+    Broken,
+}
+
+/// Why a schedule does not fit a program. Steps count from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// The step that does not fit.
+    pub step: usize,
+    /// Why.
+    pub why: String,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the schedule does not fit the program: step {}: {}", self.step, self.why)
+    }
+}
+
+impl std::error::Error for Misfit {}
+
+/// Runs a schedule from the start.
+///
+/// # Errors
+/// If a step of the schedule is not possible where it stands.
+pub fn replay<P>(program: &P, schedule: &Schedule) -> Result<Story, Misfit>
+where
+    P: Program,
+    P::Run: Explain,
+{
+    let mut run = program.start(Footprints::Dynamic);
+    let mut steps = Vec::with_capacity(schedule.steps.len());
+    let mut failures = Vec::new();
+    let mut stop = None;
+    note_failures(&run, 0, &mut failures);
+    for (at, step) in schedule.steps.iter().enumerate() {
+        let process = fits(&run, step).map_err(|why| Misfit { step: at + 1, why })?;
+        match run.step_explained(process, step.choice) {
+            Ok(told) => steps.push(story_step(&run, told)),
+            Err(why) => {
+                stop = Some(why);
+                break;
+            }
+        }
+        note_failures(&run, steps.len(), &mut failures);
+    }
+    let waiting = waiting(&run);
+    let end = end(&run, &waiting, stop, steps.len(), &mut failures);
+    Ok(Story { steps, waiting, failures, end })
+}
+
+/// The process of a step, if it can take that step now.
+fn fits<R: Explain>(run: &R, step: &Step) -> Result<ProcessId, String> {
+    let Some(process) = run.names().find(&step.process) else {
+        return Err(format!("there is no process {} at this point", path_text(&step.process)));
+    };
+    let who = format!("{} ({})", run.process_name(process), path_text(&step.process));
+    if !run.enabled().contains(process) {
+        return Err(format!("{who} can't go on: {}", why_not_enabled(run, process)));
+    }
+    let outcomes = run.alternatives(process);
+    if step.choice >= outcomes {
+        let has = if outcomes == 1 { "one outcome".to_owned() } else { format!("{outcomes} outcomes") };
+        return Err(format!("the step of {who} has {has}, counted from 0; there is no #{}", step.choice));
+    }
+    Ok(process)
+}
+
+fn why_not_enabled<R: Explain>(run: &R, process: ProcessId) -> String {
+    if let Some(wait) = run.explain_waiting().into_iter().find(|wait| wait.process == process) {
+        return format!("it waits at {} for {}", wait.operation, wait.waits_for);
+    }
+    if run.assumed() { "it has finished, or its assumption was false" } else { "it has finished" }.to_owned()
+}
+
+fn note_failures<R: Explain>(run: &R, steps: usize, failures: &mut Vec<StoryFailure>) {
+    for failure in run.failures().iter().skip(failures.len()) {
+        failures.push(story_failure(run, steps, failure.clone()));
+    }
+}
+
+fn story_failure<R: Explain>(run: &R, steps: usize, failure: Failure) -> StoryFailure {
+    let process = failure.process.map(|p| run.process_name(p));
+    StoryFailure { steps, failure, process }
+}
+
+fn story_step<R: Explain>(run: &R, told: Explanation) -> StoryStep {
+    StoryStep {
+        process: run.names().display(told.process).to_string(),
+        name: run.process_name(told.process),
+        operation: told.operation,
+        reads: told.reads,
+        writes: told.writes,
+        note: told.note,
+        place: told.place,
+    }
+}
+
+fn waiting<R: Explain>(run: &R) -> Vec<Waiting> {
+    let told = collect::waiting(run).into_iter();
+    told.map(|wait| Waiting {
+        process: run.names().display(wait.process).to_string(),
+        name: run.process_name(wait.process),
+        operation: wait.operation,
+        waits_for: wait.waits_for,
+        waits_on: wait.waits_on.iter().map(|&p| run.names().display(p).to_string()).collect(),
+        place: wait.place,
+    })
+    .collect()
+}
+
+fn end<R: Explain>(
+    run: &R,
+    waiting: &[Waiting],
+    stop: Option<Stop>,
+    steps: usize,
+    failures: &mut Vec<StoryFailure>,
+) -> End {
+    match stop {
+        Some(Stop::Bound(reason)) => return End::Bound(reason),
+        Some(Stop::Failure(failure)) => {
+            failures.push(story_failure(run, steps, failure));
+            return End::Broken;
+        }
+        None => {}
+    }
+    if !run.enabled().is_empty() {
+        let mut enabled: Vec<ProcessId> = run.enabled().iter().collect();
+        enabled.sort_by(|&a, &b| run.names().compare(a, b));
+        return End::Early(enabled.into_iter().map(|p| run.process_name(p)).collect());
+    }
+    if run.assumed() {
+        return End::Assumed;
+    }
+    if waiting.is_empty() {
+        return End::Finished;
+    }
+    let deadlock = collect::deadlock(&collect::waiting(run), |p| run.process_name(p));
+    failures.push(story_failure(run, steps, deadlock));
+    End::Deadlock
+}
+
+fn path_text(path: &[u32]) -> String {
+    path.iter().map(u32::to_string).collect::<Vec<_>>().join(".")
+}

@@ -1,0 +1,117 @@
+//! What a check says in the end, as data.
+
+use mazurka_explore::{Algorithm, Counts};
+use mazurka_program::{Failure, FailureKind, Schedule};
+
+use crate::replay::Story;
+
+/// What was checked, as the user named it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// The program: the name of its file.
+    pub program: String,
+    /// The options for its front end.
+    pub options: Vec<String>,
+}
+
+/// How it was checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// By a search.
+    Search(Algorithm),
+    /// By running one schedule.
+    Replay(Schedule),
+}
+
+impl Method {
+    /// The name of the algorithm, or `replay`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Method::Search(algorithm) => algorithm.name(),
+            Method::Replay(_) => "replay",
+        }
+    }
+}
+
+/// The answer, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// Everything was looked at, and nothing failed.
+    Pass,
+    /// Something failed.
+    Failure,
+    /// Nothing failed, but not everything was looked at.
+    NotExhaustive,
+}
+
+impl Verdict {
+    /// The exit status of the command.
+    pub fn exit_status(self) -> u8 {
+        match self {
+            Verdict::Pass => 0,
+            Verdict::Failure => 1,
+            Verdict::NotExhaustive => 3,
+        }
+    }
+
+    /// The name, as text and JSON have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Failure => "failure",
+            Verdict::NotExhaustive => "not exhaustive",
+        }
+    }
+}
+
+/// What a check says in the end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// What was checked.
+    pub subject: Subject,
+    /// How.
+    pub method: Method,
+    /// The totals.
+    pub counts: Counts,
+    /// How long it took.
+    pub seconds: f64,
+    /// Why not everything was looked at; none if everything was.
+    pub reason: Option<String>,
+    /// The failures, each with its story.
+    pub failures: Vec<Counterexample>,
+    /// Whether there were more failures than are kept.
+    pub more_failures: bool,
+    /// What happened in a replay that met no failure.
+    pub story: Option<Story>,
+}
+
+impl Report {
+    /// The answer.
+    pub fn verdict(&self) -> Verdict {
+        match (self.failures.is_empty(), &self.reason) {
+            (false, _) => Verdict::Failure,
+            (true, None) => Verdict::Pass,
+            (true, Some(_)) => Verdict::NotExhaustive,
+        }
+    }
+}
+
+/// A failure, with the way to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counterexample {
+    /// What went wrong.
+    pub failure: Failure,
+    /// The name of the process that did it, if one did.
+    pub process: Option<String>,
+    /// The shortest part of its execution that shows it. None if the search itself broke.
+    pub schedule: Option<Schedule>,
+    /// That schedule, told. None if there is no schedule, or if the report would have grown too large.
+    pub story: Option<Story>,
+}
+
+impl Counterexample {
+    /// Whether it is a deadlock, which is a matter of who waits rather than of the last step.
+    pub fn is_deadlock(&self) -> bool {
+        self.failure.kind == FailureKind::Deadlock
+    }
+}

@@ -1,0 +1,87 @@
+//! Colour, and text that is safe to show.
+
+use unicode_width::UnicodeWidthStr;
+
+/// What a piece of text is, for those who see colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Good,
+    Bad,
+    Doubtful,
+    Heading,
+    Faint,
+}
+
+/// Paints text, or leaves it as it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Paint(pub bool);
+
+impl Paint {
+    pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
+        let code = match tone {
+            Tone::Good => "1;32",
+            Tone::Bad => "1;31",
+            Tone::Doubtful => "1;33",
+            Tone::Heading => "1",
+            Tone::Faint => "2",
+        };
+        if self.0 && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// The text on one line, without anything that a terminal would obey.
+pub fn clean(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.trim().chars() {
+        match character {
+            '\n' | '\r' | '\t' => line.push(' '),
+            c if c.is_control() => line.extend(c.escape_unicode()),
+            c => line.push(c),
+        }
+    }
+    line
+}
+
+/// How many columns of a terminal the text takes.
+pub(crate) fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// The text, filled up to so many columns.
+pub(crate) fn pad(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// The text, cut to at most so many columns; three dots say that it was.
+pub(crate) fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    for character in text.chars() {
+        if width(&kept) + width(character.encode_utf8(&mut [0; 4])) + 3 > columns {
+            break;
+        }
+        kept.push(character);
+    }
+    kept.truncate(kept.trim_end().len());
+    kept + "..."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_is_left() {
+        assert_eq!(clean("a\n b\x1b[31m"), "a  b\\u{1b}[31m");
+    }
+
+    #[test]
+    fn cut_text_fits() {
+        assert_eq!(cut("short", 5), "short");
+        assert_eq!(cut("x = a + b", 8), "x = a...");
+        assert_eq!(cut("日本語日本語", 8), "日本...");
+        assert_eq!(width(&pad("日本", 6)), 6);
+    }
+}

@@ -1,0 +1,218 @@
+//! What reports say of small programs.
+
+use mazurka_explore::{Algorithm, Limits, Options};
+use mazurka_program::{FailureKind, Schedule};
+
+use crate::toy::Op::{AssumeNot, Bound, Choose, Expect, FailOnce, Lock, Read, Unlock, Write};
+use crate::toy::{Op, Toy};
+use crate::*;
+
+const INCREMENT: &[Op] = &[Read(0), Write(0, 1)];
+const CHECKED: &[Op] = &[Read(0), Write(0, 1), Expect(0, 2)];
+const AB: &[Op] = &[Lock(0), Lock(1), Unlock(1), Unlock(0)];
+const BA: &[Op] = &[Lock(1), Lock(0), Unlock(0), Unlock(1)];
+
+fn subject() -> Subject {
+    Subject { program: "toy".to_owned(), options: vec![] }
+}
+
+fn search(processes: &[&[Op]], keep_going: bool) -> Report {
+    let options = Options { keep_going, ..Options::default() };
+    check(&Toy::new(processes), subject(), Algorithm::Naive, &options, None)
+}
+
+fn run(processes: &[&[Op]], schedule: &str) -> Result<Report, Misfit> {
+    check_schedule(&Toy::new(processes), subject(), schedule.parse().unwrap())
+}
+
+fn shown(report: &Report) -> String {
+    let replay_command = |schedule: &str| format!("again {schedule}");
+    text(
+        report,
+        &TextOptions { width: 120, colour: false, full_trace: false, replay_command: &replay_command },
+    )
+}
+
+#[test]
+fn a_pass_needs_everything_to_be_looked_at() {
+    let report = search(&[INCREMENT, INCREMENT], false);
+    assert_eq!((report.verdict(), report.counts.complete), (Verdict::Pass, 6));
+    assert!(
+        shown(&report)
+            .starts_with("pass: no execution of toy fails (naive)\nexecutions: 6 complete, 0 blocked")
+    );
+    let limits = Limits { executions: Some(2), ..Limits::default() };
+    let options = Options { limits, ..Options::default() };
+    let report = check(&Toy::new(&[INCREMENT, INCREMENT]), subject(), Algorithm::Naive, &options, None);
+    assert_eq!(report.verdict(), Verdict::NotExhaustive);
+    assert!(
+        shown(&report)
+            .starts_with("not exhaustive: the limit of 2 executions was reached; no failure so far")
+    );
+}
+
+#[test]
+fn the_first_failure_ends_the_search_and_its_story_ends_with_it() {
+    let report = search(&[CHECKED, INCREMENT], false);
+    assert_eq!((report.verdict(), report.failures.len()), (Verdict::Failure, 1));
+    assert!(report.reason.as_ref().unwrap().starts_with("the search stopped at the first failure"));
+    let failure = &report.failures[0];
+    assert_eq!((failure.failure.kind, failure.process.as_deref()), (FailureKind::Assertion, Some("p0")));
+    let story = failure.story.as_ref().unwrap();
+    assert_eq!(story.steps.len(), failure.schedule.as_ref().unwrap().steps.len());
+    assert_eq!(story.steps.last().unwrap().operation, "Expect(0, 2)");
+}
+
+#[test]
+fn a_printed_schedule_gives_its_failure_again() {
+    for processes in [&[CHECKED, INCREMENT], &[CHECKED, CHECKED], &[AB, BA]] {
+        for failure in search(processes, true).failures {
+            let again = run(processes, &failure.schedule.clone().unwrap().to_string()).unwrap();
+            assert!(again.failures.contains(&failure), "{failure:?}");
+        }
+    }
+}
+
+#[test]
+fn distinct_failures_are_told_once_each() {
+    let report = search(&[CHECKED, CHECKED], true);
+    assert_eq!((report.failures.len(), &report.reason), (2, &None));
+    let text = shown(&report);
+    assert!(text.starts_with("failure: 2 different failures in toy (naive)\n"), "{text}");
+    assert!(text.contains("\n[1 of 2] assertion: not as expected\n  at toy:3:"), "{text}");
+}
+
+#[test]
+fn a_table_tells_who_did_what_and_where_values_came_from() {
+    let report = run(&[CHECKED, INCREMENT], "v1:0,1*2,0*2").unwrap();
+    let text = shown(&report);
+    let table: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("  step")).collect();
+    let expected = [
+        "  step  line  p0            p1",
+        "     1     1  Read(0)                    reads x=0 (initial)",
+        "     2     1                Read(0)      reads x=0 (initial)",
+        "     3     2                Write(0, 1)  writes x=1",
+        "     4     2  Write(0, 1)                writes x=1",
+        ">    5     3  Expect(0, 2)               reads x=1 from step 4",
+        "",
+        "replay: again v1:0,1*2,0*2",
+    ];
+    assert_eq!(table, expected);
+}
+
+#[test]
+fn a_deadlock_tells_who_waits_for_whom() {
+    let report = search(&[AB, BA], true);
+    assert_eq!(report.failures.len(), 1);
+    assert_eq!(report.failures[0].failure.message, "p0 waits at lock(1), p1 waits at lock(0)");
+    let text = shown(&report);
+    let expected = "
+waiting:
+  p0  line 2  lock(1)  for lock 1, held by p1 since line 1
+  p1  line 2  lock(0)  for lock 0, held by p0 since line 1
+cycle: p0 -> p1 -> p0
+";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn what_does_not_repeat_itself_is_a_failure_of_its_own() {
+    let report = search(&[&[FailOnce]], false);
+    let failure = &report.failures[0].failure;
+    assert_eq!(failure.kind, FailureKind::Nondeterminism);
+    assert!(failure.message.contains("(assertion: once only)"), "{}", failure.message);
+    assert!(failure.message.ends_with("run again nothing failed"), "{}", failure.message);
+}
+
+#[test]
+fn a_schedule_that_does_not_fit_is_refused_with_the_step_and_the_reason() {
+    for (processes, schedule, expected) in [
+        (&[AB, BA], "v1:7", "step 1: there is no process 7 at this point"),
+        (&[AB, BA], "v1:0.1", "step 1: there is no process 0.1 at this point"),
+        (
+            &[AB, BA],
+            "v1:0,1,0",
+            "step 3: p0 (0) can't go on: it waits at lock(1) for lock 1, held by p1 since line 1",
+        ),
+        (&[INCREMENT, BA], "v1:0*3", "step 3: p0 (0) can't go on: it has finished"),
+        (
+            &[INCREMENT, BA],
+            "v1:0#1",
+            "step 1: the step of p0 (0) has one outcome, counted from 0; there is no #1",
+        ),
+        (
+            &[&[Choose(3)], BA],
+            "v1:0#3",
+            "step 1: the step of p0 (0) has 3 outcomes, counted from 0; there is no #3",
+        ),
+    ] {
+        let misfit = run(processes, schedule).unwrap_err().to_string();
+        assert_eq!(misfit, format!("the schedule does not fit the program: {expected}"));
+    }
+}
+
+#[test]
+fn a_replay_is_never_a_pass() {
+    for (processes, schedule, expected) in [
+        (&[INCREMENT, INCREMENT], "v1:0*2,1*2", "one schedule was run, to its end"),
+        (&[INCREMENT, INCREMENT], "v1:0*2", "one schedule was run, and p1 could still go on"),
+        (&[INCREMENT, INCREMENT], "v1:", "one schedule was run, and p0, p1 could still go on"),
+        (&[&[AssumeNot(0)], INCREMENT], "v1:0,1*2", "one schedule was run, and ended in a false assumption"),
+        (&[&[Bound], INCREMENT], "v1:0", "one schedule was run, and stopped early: a toy ends here"),
+    ] {
+        let report = run(processes, schedule).unwrap();
+        assert_eq!(report.verdict(), Verdict::NotExhaustive);
+        assert_eq!(report.reason.as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn a_false_assumption_everywhere_is_pointed_out() {
+    let report = search(&[&[AssumeNot(0)]], false);
+    assert_eq!((report.verdict(), report.counts.assumed), (Verdict::Pass, 1));
+    assert!(shown(&report).contains("note: an assumption was false in every execution"));
+}
+
+#[test]
+fn long_stories_keep_both_ends_and_what_the_failing_process_did() {
+    let noise = vec![Write(1, 0); 200];
+    let processes: &[&[Op]] = &[CHECKED, &noise];
+    let report = run(processes, "v1:1*50,0,1*50,0,1*90,0").unwrap();
+    let text = shown(&report);
+    let steps: Vec<&str> =
+        text.lines().filter_map(|line| line.trim_start_matches('>').split_whitespace().next()).collect();
+    for step in ["1", "51", "102", "192", "193", "..."] {
+        assert!(steps.contains(&step), "{step}: {text}");
+    }
+    assert!(steps.len() < 60 && text.contains("38 steps left out; --full-trace shows them"), "{text}");
+    let replay_command = |schedule: &str| schedule.to_owned();
+    let options =
+        TextOptions { width: 120, colour: false, full_trace: true, replay_command: &replay_command };
+    assert!(super::text(&report, &options).lines().count() > 193);
+}
+
+#[test]
+fn many_processes_make_a_list() {
+    let processes = [INCREMENT; 12];
+    let schedule: String = (0..12).map(|at| format!("{}{at}", if at > 0 { "," } else { "v1:" })).collect();
+    let report = run(&processes, &schedule).unwrap();
+    let text = shown(&report);
+    assert!(text.contains("\n  step  line  process  operation\n"), "{text}");
+    assert!(text.contains("\n    12     1  p11      Read(0)    reads x=0 (initial)\n"), "{text}");
+}
+
+#[test]
+fn algorithms_that_disagree_are_told() {
+    let failing = survey_row(&Toy::new(&[CHECKED]), Algorithm::Naive, &Options::default(), None);
+    let passing = SurveyRow { algorithm: Algorithm::Source, failures: vec![], ..failing.clone() };
+    let survey = Survey { subject: subject(), rows: vec![failing, passing] };
+    let told = survey.disagreement().unwrap();
+    assert_eq!(told, "naive met a failure that source missed (assertion: not as expected)");
+}
+
+#[test]
+fn the_empty_schedule_shows_a_failure_at_the_start() {
+    assert_eq!(Schedule::default().to_string(), "v1:");
+    let text = shown(&run(&[INCREMENT], "v1:").unwrap());
+    assert!(text.contains("no step was taken"), "{text}");
+}

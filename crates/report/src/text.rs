@@ -1,0 +1,216 @@
+//! A report as text for people: the verdict first, then the counts, then how each failure comes about.
+
+use mazurka_explore::Counts;
+
+use crate::cycle::cycles;
+use crate::interleaving::{Telling, interleaving};
+use crate::replay::{Story, Waiting};
+use crate::report::{Counterexample, Method, Report, Verdict};
+use crate::style::{Paint, Tone, clean, pad, width};
+
+/// How to write a report.
+pub struct TextOptions<'a> {
+    /// The columns of the terminal.
+    pub width: usize,
+    /// Whether to use colours.
+    pub colour: bool,
+    /// Whether to show every step of a long execution.
+    pub full_trace: bool,
+    /// The command that runs a schedule again.
+    pub replay_command: &'a dyn Fn(&str) -> String,
+}
+
+impl TextOptions<'_> {
+    fn paint(&self) -> Paint {
+        Paint(self.colour)
+    }
+}
+
+/// A schedule longer than this can't be an argument of a command (128 KiB on Linux, with some room for quotes).
+const LONGEST_ARGUMENT: usize = 120_000;
+
+/// The report as text.
+pub fn text(report: &Report, options: &TextOptions<'_>) -> String {
+    let mut text = format!("{}\n", verdict_line(report, options.paint()));
+    text += &format!("{}\n", counts_line(report));
+    for note in notes(report) {
+        text += &format!("{note}\n");
+    }
+    for (at, failure) in report.failures.iter().enumerate() {
+        let number = (report.failures.len() > 1).then_some((at + 1, report.failures.len()));
+        text += &format!("\n{}", failure_text(failure, number, options));
+    }
+    if let Some(story) = &report.story {
+        text += &format!("\n{}", story_text(story, None, options));
+    }
+    text
+}
+
+fn verdict_line(report: &Report, paint: Paint) -> String {
+    let program = clean(&report.subject.program);
+    let how = report.method.name();
+    let (tone, rest) = match report.verdict() {
+        Verdict::Pass => (Tone::Good, format!("no execution of {program} fails ({how})")),
+        Verdict::Failure => (Tone::Bad, failure_summary(report)),
+        Verdict::NotExhaustive => {
+            let reason = report.reason.as_deref().unwrap_or_default();
+            (Tone::Doubtful, format!("{}; no failure so far in {program} ({how})", clean(reason)))
+        }
+    };
+    format!("{} {rest}", paint.paint(tone, &format!("{}:", report.verdict().name())))
+}
+
+fn failure_summary(report: &Report) -> String {
+    let program = clean(&report.subject.program);
+    let how = report.method.name();
+    match report.failures.as_slice() {
+        [one] => format!("{} in {program} ({how})", one.failure.kind.name()),
+        many if report.more_failures => {
+            format!("more than {} different failures in {program} ({how})", many.len())
+        }
+        many => format!("{} different failures in {program} ({how})", many.len()),
+    }
+}
+
+/// Complete, blocked and assumed executions apart: they are different things.
+fn counts_line(report: &Report) -> String {
+    let Counts { complete, blocked, assumed, cut, deadlocks, events, longest, .. } = report.counts;
+    let deadlocked = if deadlocks > 0 { format!(" ({deadlocks} deadlocked)") } else { String::new() };
+    let cut = if cut > 0 { format!(", {cut} cut") } else { String::new() };
+    let steps = if events == 1 { "event" } else { "events" };
+    let mut text = format!(
+        "executions: {complete} complete{deadlocked}, {blocked} blocked, {assumed} assumed{cut}; {events} {steps}, \
+         longest {longest}; {}",
+        seconds_text(report.seconds)
+    );
+    let executions = report.counts.executions();
+    if report.seconds >= 0.1 && executions > 0 {
+        text += &format!(" ({:.0} executions/s)", executions as f64 / report.seconds);
+    }
+    text
+}
+
+/// A duration with three digits that mean something, in seconds.
+pub(crate) fn seconds_text(seconds: f64) -> String {
+    match seconds {
+        s if s < 10.0 => format!("{s:.3} s"),
+        s if s < 100.0 => format!("{s:.1} s"),
+        s => format!("{s:.0} s"),
+    }
+}
+
+fn notes(report: &Report) -> Vec<String> {
+    let mut notes = Vec::new();
+    if report.verdict() == Verdict::Failure
+        && let (Some(reason), Method::Search(_)) = (&report.reason, &report.method)
+    {
+        notes.push(clean(reason));
+    }
+    if report.verdict() == Verdict::Pass && report.counts.complete == 0 && report.counts.assumed > 0 {
+        notes.push(
+            "note: an assumption was false in every execution, so none was checked to its end".to_owned(),
+        );
+    }
+    notes
+}
+
+fn failure_text(
+    failure: &Counterexample,
+    number: Option<(usize, usize)>,
+    options: &TextOptions<'_>,
+) -> String {
+    let paint = options.paint();
+    let number = number.map_or(String::new(), |(at, all)| format!("[{at} of {all}] "));
+    let kind = failure.failure.kind.name();
+    let message = clean(&failure.failure.message);
+    // "assertion failed: x == 1" says its kind itself.
+    let (heading, rest) = match message.strip_prefix(kind) {
+        Some(rest) => (format!("{number}{kind}"), rest.to_owned()),
+        None => (format!("{number}{kind}:"), format!(" {message}")),
+    };
+    let mut text = format!("{}{rest}\n", paint.paint(Tone::Bad, &heading));
+    let place = failure.failure.place.as_ref().map(|place| format!("at {}", clean(&place.to_string())));
+    let process = failure.process.as_ref().map(|name| format!("in {}", clean(name)));
+    let whereabouts: Vec<String> = place.into_iter().chain(process).collect();
+    if !whereabouts.is_empty() {
+        text += &format!("  {}\n", whereabouts.join(", "));
+    }
+    text += "\n";
+    match &failure.story {
+        Some(story) => text += &story_text(story, Some(failure), options),
+        None if failure.schedule.is_some() => text += "  its steps are left out, to keep the report short\n",
+        None => {}
+    }
+    if let Some(schedule) = &failure.schedule {
+        text += &format!("\n{}\n", replay_line(&schedule.to_string(), options));
+    }
+    text
+}
+
+fn replay_line(schedule: &str, options: &TextOptions<'_>) -> String {
+    let heading = options.paint().paint(Tone::Heading, "replay:");
+    if schedule.len() <= LONGEST_ARGUMENT {
+        return format!("{heading} {}", (options.replay_command)(schedule));
+    }
+    format!(
+        "{heading} {} (the schedule, of {} characters, is too long for a command line; --json prints it)",
+        (options.replay_command)("@FILE"),
+        schedule.len()
+    )
+}
+
+fn story_text(story: &Story, failure: Option<&Counterexample>, options: &TextOptions<'_>) -> String {
+    let deadlock = failure.is_some_and(Counterexample::is_deadlock);
+    let focus = focus(story, failure);
+    let telling = Telling {
+        focus,
+        mark_last: failure.is_some() && !deadlock,
+        full: options.full_trace,
+        width: options.width,
+        paint: options.paint(),
+    };
+    let mut text = if story.steps.is_empty() {
+        "  no step was taken\n".to_owned()
+    } else {
+        interleaving(story, &telling)
+    };
+    if deadlock || failure.is_none() {
+        text += &waiting_text(&story.waiting, options);
+    }
+    text
+}
+
+/// The processes that matter most: the one that failed, or those that wait.
+fn focus<'a>(story: &'a Story, failure: Option<&Counterexample>) -> Vec<&'a str> {
+    match failure {
+        Some(failure) if !failure.is_deadlock() => {
+            let last = story.steps.last().map(|step| step.process.as_str());
+            let named = story.steps.iter().find(|step| Some(&step.name) == failure.process.as_ref());
+            named.map(|step| step.process.as_str()).or(last).into_iter().collect()
+        }
+        _ => story.waiting.iter().map(|wait| wait.process.as_str()).collect(),
+    }
+}
+
+fn waiting_text(waiting: &[Waiting], options: &TextOptions<'_>) -> String {
+    if waiting.is_empty() {
+        return String::new();
+    }
+    let paint = options.paint();
+    let mut text = format!("\n{}\n", paint.paint(Tone::Heading, "waiting:"));
+    let line =
+        |wait: &Waiting| wait.place.as_ref().map_or(String::new(), |place| format!("line {}", place.line));
+    let cells = |wait: &Waiting| [clean(&wait.name), line(wait), clean(&wait.operation)];
+    let widest = |at: usize| waiting.iter().map(|wait| width(&cells(wait)[at])).max().unwrap_or(0);
+    let widths = [widest(0), widest(1), widest(2)];
+    for wait in waiting {
+        let padded: Vec<String> =
+            cells(wait).iter().zip(widths).map(|(cell, width)| pad(cell, width)).collect();
+        text += &format!("  {}  for {}\n", padded.join("  "), clean(&wait.waits_for));
+    }
+    for circle in cycles(waiting) {
+        let names: Vec<String> = circle.iter().chain(circle.first()).map(|name| clean(name)).collect();
+        text += &format!("{} {}\n", paint.paint(Tone::Heading, "cycle:"), names.join(" -> "));
+    }
+    text
+}
