@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::ControlFlow;
 
-use mazurka_explore::{Algorithm, Counts, Ending, Monitor, Options, Order, Rules, explore};
+use mazurka_explore::{Algorithm, Counts, Ending, Limits, Monitor, Options, Order, Rules, explore};
 use mazurka_litmus::ast::{Ast, Item};
 use mazurka_litmus::{LabelRules, Litmus, LitmusRun, Source, compile};
 use mazurka_oracle::{Budget, Deadlock, Failed, Truth, deadlock, truth};
@@ -122,7 +122,7 @@ fn obeys(
     seed: u64,
 ) -> Result<(), String> {
     let mut seen = Seen::new(program, algorithm, seed);
-    let options = Options { order, rules: subject.rules, ..Options::default() };
+    let options = Options { order, rules: subject.rules, limits: within(truth), ..Options::default() };
     let summary = explore(program, algorithm, &options, &mut seen);
     if let Some(reason) = summary.not_exhaustive {
         return Err(seen.broken.unwrap_or_else(|| format!("not exhaustive: {reason}")));
@@ -157,6 +157,12 @@ fn obeys(
     }
 }
 
+/// No algorithm may need more executions than there are interleavings, each perhaps cut somewhere; a broken one may never
+/// end.
+fn within(truth: &Truth) -> Limits {
+    Limits { executions: Some(100 + 2 * truth.interleavings), ..Limits::default() }
+}
+
 fn same<T: Ord>(what: &str, found: &BTreeSet<T>, expected: &BTreeSet<T>) -> Result<(), String> {
     if found == expected {
         return Ok(());
@@ -177,7 +183,7 @@ fn renumbered(ast: &Ast, subject: Subject, truth: &Truth, seed: u64) -> Result<(
     }
     // A process that names a later one does not compile in every order.
     let Some(program) = build(&permuted, subject) else { return Ok(()) };
-    let options = Options { rules: subject.rules, ..Options::default() };
+    let options = Options { rules: subject.rules, limits: within(truth), ..Options::default() };
     let counts = explore(&program, Algorithm::Optimal, &options, &mut mazurka_explore::NoMonitor).counts;
     let expected = truth.mazurkiewicz.len() as u64;
     if counts.complete == expected {

@@ -10,6 +10,7 @@ pub mod generate;
 mod laws;
 pub mod mutate;
 pub mod random;
+pub mod repairs;
 pub mod shrink;
 mod visit;
 

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use mazurka_explore::Rules;
 use mazurka_laws::fuzz::{Campaign, Outcome, run};
+use mazurka_laws::repairs::broken_builds;
 use mazurka_laws::{Checked, Subject, check, corpus};
-use mazurka_litmus::{LabelRules, print};
+use mazurka_litmus::ast::Ast;
+use mazurka_litmus::print;
 
 fn campaign(seed: u64, programs: u64, subject: Subject) -> Campaign {
     let time = Some(Duration::from_secs(240));
@@ -43,38 +44,14 @@ fn random_programs_and_mutants_obey() {
     assert_held(&run(&campaign(20_261_115, 4_000, Subject::default())), 2_500);
 }
 
-/// A build with one repair taken out, and for how many programs it may stay unnoticed.
-fn broken_builds() -> Vec<(&'static str, Subject, u64)> {
-    let rules = |change: fn(&mut Rules)| {
-        let mut subject = Subject::default();
-        change(&mut subject.rules);
-        subject
-    };
-    let labels = |change: fn(&mut LabelRules)| {
-        let mut subject = Subject::default();
-        change(&mut subject.labels);
-        subject
-    };
-    vec![
-        ("weak initials in source", rules(|r| r.initials = false), 20_000),
-        ("dynamic footprints in source", rules(|r| r.static_footprints = false), 20_000),
-        ("immediate predecessors of guarded steps only", rules(|r| r.every_guard_writer = false), 20_000),
-        ("no races of waiting processes", rules(|r| r.waiting_races = false), 20_000),
-        ("races whatever the guard", rules(|r| r.guard_must_hold = false), 20_000),
-        ("old labels for reversed steps", rules(|r| r.rerun_varying = false), 20_000),
-        ("no test of sleep sets before insertion", rules(|r| r.sleep_test = false), 20_000),
-        ("initials in the wakeup tree", rules(|r| r.weak_initials = false), 20_000),
-        ("sleepers never wake", rules(|r| r.wake = false), 20_000),
-        ("each variable of a guard on its own", labels(|l| l.guard_is_one_location = false), 20_000),
-        ("labels of source not static", labels(|l| l.static_footprints = false), 20_000),
-        ("a failed try_lock is a read", labels(|l| l.try_lock_always_writes = false), 20_000),
-    ]
-}
-
+/// Each witness is in the corpus: found once by `mazurka-fuzz --without`, and kept.
 #[test]
 fn each_repair_is_missed_if_taken_out() {
-    for (what, subject, programs) in broken_builds() {
-        let outcome = run(&campaign(7, programs, subject));
-        assert!(outcome.found.is_some(), "{what}: not noticed in {} programs", outcome.held);
+    let seeds = corpus::seeds();
+    for build in broken_builds() {
+        let breaks =
+            |ast: &Ast| (0..40).any(|draw| matches!(check(ast, build.subject, draw), Checked::Breaks(_)));
+        let noticed = seeds.iter().any(|seed| breaks(&seed.ast));
+        assert!(noticed, "{} taken out ({}): no program of the corpus notices", build.repair, build.instead);
     }
 }

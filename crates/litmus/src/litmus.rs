@@ -15,13 +15,13 @@ pub struct LabelRules {
     pub guard_is_one_location: bool,
     /// Static footprints are given to those who ask for them.
     pub static_footprints: bool,
-    /// A `try_lock` counts as a write whatever its result.
-    pub try_lock_always_writes: bool,
+    /// A `try_lock` touches its lock whatever its result.
+    pub failed_try_lock_counts: bool,
 }
 
 impl Default for LabelRules {
     fn default() -> LabelRules {
-        LabelRules { guard_is_one_location: true, static_footprints: true, try_lock_always_writes: true }
+        LabelRules { guard_is_one_location: true, static_footprints: true, failed_try_lock_counts: true }
     }
 }
 

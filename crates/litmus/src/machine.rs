@@ -46,8 +46,9 @@ struct Machine {
     rules: LabelRules,
     /// Whether labels are static footprints.
     foresee: bool,
-    /// Whether a receive is a guard in the sense of labels: so it is for static footprints.
-    guarded_receives: bool,
+    /// Whether receives and wake-ups have guards in the sense of labels: so it is for static footprints. Unlike
+    /// `foresee` it stays as it is while a step is explained.
+    static_guards: bool,
     names: Names,
     memory: Memory,
     procs: Vec<Proc>,
@@ -81,7 +82,7 @@ impl LitmusRun {
         let mut machine = Machine {
             rules,
             foresee: footprints == Footprints::Static && rules.static_footprints,
-            guarded_receives: footprints == Footprints::Static && rules.static_footprints,
+            static_guards: footprints == Footprints::Static && rules.static_footprints,
             names: Names::new(),
             memory: Memory::new(&image.initial),
             procs: Vec::new(),
@@ -228,7 +229,7 @@ impl Machine {
     }
 
     fn alternatives(&self, image: &Image, p: u32) -> u32 {
-        let proc = &self.procs[p as usize];
+        let Some(proc) = self.procs.get(p as usize) else { return 1 };
         match image.lines[proc.core.pc as usize].instr {
             Instr::Choose { count, .. } => self.choices(image, p, count).unwrap_or(1),
             Instr::NotifyOne(condvar) => match self.condvar_cell(image, p, condvar) {

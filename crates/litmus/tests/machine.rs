@@ -1,36 +1,22 @@
 //! Runs of compiled programs.
 
+#[path = "machine/behaviour.rs"]
+mod behaviour;
+#[path = "machine/errors.rs"]
+mod errors;
+#[path = "machine/labels.rs"]
+mod labels;
 #[path = "machine/laws.rs"]
 mod laws;
 #[path = "machine/programs.rs"]
 mod programs;
+#[path = "machine/random.rs"]
+mod random;
 #[path = "machine/support.rs"]
 mod support;
 
-use mazurka_program::{Explain, Footprints, Label, ProcessId, Program, Run};
+use mazurka_program::{Footprints, Label, Program, Run};
 use support::program;
-
-#[test]
-fn first() {
-    let program = program(
-        "param n = 2; var x = 0;
-process worker[i in 0..n] { let r = x; x = r + 1; }
-process main { for i in 0..n { join(worker[i]); } assert x == n, \"an increment was lost\"; }",
-    );
-    let mut run = program.start(Footprints::Dynamic);
-    let mut label = Label::default();
-    for p in [0, 1, 0, 1, 0, 1, 2, 2, 2] {
-        println!("{:?} {:?}", run.enabled().iter().collect::<Vec<_>>(), run.state());
-        run.step(ProcessId(p), 0, &mut label).unwrap();
-        println!("{p}: {label:?}");
-        println!("{:?}", run.explain_waiting());
-    }
-    println!("{:?}", run.failures());
-    run.rewind(0);
-    for p in [0, 1, 0, 1, 0, 1, 2, 2, 2] {
-        println!("{:?}", run.step_explained(ProcessId(p), 0));
-    }
-}
 
 /// `cargo test --release -p mazurka-litmus --test machine -- --ignored --nocapture`
 #[test]
@@ -41,8 +27,14 @@ fn how_long_a_step_takes() {
         ("locks", "var x; lock m; process p[i in 0..4] { for k in 0..10 { lock(m); x += 1; unlock(m); } }"),
         ("await", "var x; process p[i in 0..2] { for k in 0..20 { await x % 2 == i; x += 1; } }"),
         ("cas", "var x; process p[i in 0..2] { for k in 0..20 { let o = x; let r = cas(x, o, o + 1); } }"),
-        ("atomic if", "var x, y; process p[i in 0..2] { for k in 0..20 { atomic { if x > y { y += 1; } else { x += 1; } } } }"),
-        ("mailbox", "process p[i in 0..2] { for k in 0..20 { send(q, (i, k)); } } process q { while true { receive (?a, ?b); } }"),
+        (
+            "atomic if",
+            "var x, y; process p[i in 0..2] { for k in 0..20 { atomic { if x > y { y += 1; } else { x += 1; } } } }",
+        ),
+        (
+            "mailbox",
+            "process p[i in 0..2] { for k in 0..20 { send(q, (i, k)); } } process q { while true { receive (?a, ?b); } }",
+        ),
     ];
     for (name, text) in programs {
         for footprints in [Footprints::Dynamic, Footprints::Static] {

@@ -30,7 +30,7 @@ where
     let summary = explore(program, algorithm, options, &mut collector);
     let seconds = begin.elapsed().as_secs_f64();
     let (found, more_failures) = collector.into_found();
-    let mut failures = tell(program, &found);
+    let mut failures = tell(program, &found, MAX_TOLD);
     let reason = reason(&summary);
     failures.extend(summary.broken.map(broken));
     let (method, counts) = (Method::Search(algorithm), summary.counts);
@@ -50,20 +50,21 @@ where
     let story = replay(program, &schedule)?;
     let seconds = begin.elapsed().as_secs_f64();
     let counts = counts_of(&story);
-    let reason = Some(format!("one schedule was run{}", end_text(&story.end)));
+    let reason = Some(format!("only one schedule was run{}", end_text(&story.end)));
     let mut found: Vec<Found> = Vec::new();
     for met in &story.failures {
         if !found.iter().any(|known| same(&known.failure, &met.failure)) {
             found.push(Found { failure: met.failure.clone(), schedule: schedule.clone() });
         }
     }
-    let failures = tell(program, &found);
+    let failures = tell(program, &found, MAX_TOLD);
     let story = failures.is_empty().then_some(story);
     let method = Method::Replay(schedule);
     Ok(Report { subject, method, counts, seconds, reason, failures, more_failures: false, story })
 }
 
-fn tell<P>(program: &P, found: &[Found]) -> Vec<Counterexample>
+/// The failures, confirmed; those with stories that exceed the most steps to be told come without.
+fn tell<P>(program: &P, found: &[Found], most: usize) -> Vec<Counterexample>
 where
     P: Program,
     P::Run: Explain,
@@ -73,7 +74,7 @@ where
     for found in found {
         let mut failure = confirm(program, found);
         let steps = failure.story.as_ref().map_or(0, |story| story.steps.len());
-        if told > 0 && told + steps > MAX_TOLD {
+        if told > 0 && told + steps > most {
             failure.story = None;
         } else {
             told += steps;
@@ -172,5 +173,27 @@ fn counts_of(story: &Story) -> Counts {
         events: story.steps.len() as u64,
         longest: story.steps.len(),
         ..Counts::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toy::{Op, Toy};
+
+    #[test]
+    fn stories_are_told_as_long_as_there_is_room() {
+        let toy = Toy::new(&[&[Op::Expect(0, 1), Op::Expect(0, 2), Op::Expect(0, 3)]]);
+        let schedule: Schedule = "v1:0*3".parse().unwrap();
+        let failures = replay(&toy, &schedule).unwrap().failures;
+        let found: Vec<Found> = failures
+            .into_iter()
+            .map(|met| Found { failure: met.failure, schedule: schedule.clone() })
+            .collect();
+        let told =
+            |most| tell(&toy, &found, most).iter().map(|failure| failure.story.is_some()).collect::<Vec<_>>();
+        assert_eq!(told(6), [true, true, true]);
+        assert_eq!(told(3), [true, true, false]);
+        assert_eq!(told(0), [true, false, false]);
     }
 }

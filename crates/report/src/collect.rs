@@ -93,7 +93,7 @@ pub(crate) fn waiting<R: Explain>(run: &R) -> Vec<WaitExplanation> {
 }
 
 /// So many processes are named in the message of a deadlock.
-const NAMED: usize = 4;
+const NAMED: usize = 3;
 
 /// The deadlock in which these processes wait.
 pub(crate) fn deadlock(

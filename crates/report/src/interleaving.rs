@@ -18,6 +18,8 @@ const TAIL: usize = 24;
 const MIDDLE: usize = 20;
 /// A column of a process is not narrowed below this.
 const NARROW: usize = 16;
+/// A word in such a column is not broken unless it is longer than this.
+const NARROW_WORD: usize = 24;
 /// Nor is the operation in a list below this.
 const NARROW_LIST: usize = 24;
 
@@ -25,8 +27,8 @@ const NARROW_LIST: usize = 24;
 pub(crate) struct Telling<'a> {
     /// The processes that matter most, as paths.
     pub focus: Vec<&'a str>,
-    /// Whether the last step is where it went wrong.
-    pub mark_last: bool,
+    /// What is special about the last step.
+    pub last: Last<'a>,
     /// Whether nothing may be left out.
     pub full: bool,
     /// How many columns there are.
@@ -35,14 +37,27 @@ pub(crate) struct Telling<'a> {
     pub paint: Paint,
 }
 
+/// What is special about the last step of a story.
+#[derive(Clone, Copy)]
+pub(crate) enum Last<'a> {
+    /// It is like the others.
+    Plain,
+    /// It failed, or its process did before it came to another step; there.
+    Failed(Option<&'a Place>),
+}
+
 /// The steps of a story, as text.
 pub(crate) fn interleaving(story: &Story, telling: &Telling<'_>) -> String {
     let items = if telling.full { whole(story.steps.len()) } else { selection(story, &telling.focus) };
-    let table = table(story, &items, telling.mark_last);
-    if let Some(widths) = table.fit(telling.width) {
-        return table.draw(&widths, telling.paint);
+    let actors = actors(story, &items);
+    // With so many processes no table fits, and none need be tried.
+    if actors.len() * NARROW < telling.width {
+        let table = table(story, &items, &actors, telling.last);
+        if let Some(widths) = table.fit(telling.width) {
+            return table.draw(&widths, telling.paint);
+        }
     }
-    let list = list(story, &items, telling.mark_last);
+    let list = list(story, &items, &actors, telling.last);
     let widths = list.fit(telling.width).unwrap_or_else(|| list.narrowest());
     list.draw(&widths, telling.paint)
 }
@@ -98,36 +113,66 @@ fn with_gaps(keep: &[bool]) -> Vec<Item> {
     items
 }
 
-fn table(story: &Story, items: &[Item], mark_last: bool) -> Grid {
-    let titles = titles(story, items);
-    let columns = titles
-        .values()
-        .map(|heading| Column { heading: heading.clone(), narrowest: NARROW.max(width(heading)) })
-        .collect();
-    let paths: Vec<&Vec<u32>> = titles.keys().collect();
+/// A process that takes a step which is shown.
+struct Actor {
+    title: String,
+    longest_word: usize,
+}
+
+/// Such processes by their paths, in the order of the creation tree. Where two have the same name, their paths tell
+/// them apart.
+fn actors(story: &Story, items: &[Item]) -> BTreeMap<Vec<u32>, Actor> {
+    let mut actors: BTreeMap<Vec<u32>, Actor> = BTreeMap::new();
+    let mut named: BTreeMap<String, usize> = BTreeMap::new();
+    for item in items {
+        let Item::Shown(at) = item else { continue };
+        let step = &story.steps[*at];
+        let actor = actors.entry(path(&step.process)).or_insert_with(|| {
+            let title = clean(&step.name);
+            *named.entry(title.clone()).or_default() += 1;
+            Actor { title, longest_word: 0 }
+        });
+        let longest = clean(&step.operation).split(' ').map(width).max().unwrap_or(0);
+        actor.longest_word = actor.longest_word.max(longest);
+    }
+    for (path, actor) in &mut actors {
+        if named[&actor.title] > 1 {
+            let path: Vec<String> = path.iter().map(u32::to_string).collect();
+            actor.title += &format!(" ({})", path.join("."));
+        }
+    }
+    actors
+}
+
+fn table(story: &Story, items: &[Item], actors: &BTreeMap<Vec<u32>, Actor>, last: Last<'_>) -> Grid {
+    let column = |actor: &Actor| Column {
+        heading: actor.title.clone(),
+        narrowest: NARROW.max(width(&actor.title)).max(actor.longest_word.min(NARROW_WORD)),
+    };
+    let columns = actors.values().map(column).collect();
+    let paths: Vec<&Vec<u32>> = actors.keys().collect();
     let cells = |step: &StoryStep| {
         let column = paths.binary_search(&&path(&step.process)).unwrap_or(0);
         vec![(column, clean(&step.operation))]
     };
-    grid(story, items, mark_last, columns, cells)
+    grid(story, items, last, columns, cells)
 }
 
-fn list(story: &Story, items: &[Item], mark_last: bool) -> Grid {
-    let titles = titles(story, items);
-    let widest = titles.values().map(|title| width(title)).max().unwrap_or(0);
+fn list(story: &Story, items: &[Item], actors: &BTreeMap<Vec<u32>, Actor>, last: Last<'_>) -> Grid {
+    let widest = actors.values().map(|actor| width(&actor.title)).max().unwrap_or(0);
     let columns = vec![
         Column { heading: "process".to_owned(), narrowest: widest.max("process".len()) },
         Column { heading: "operation".to_owned(), narrowest: NARROW_LIST },
     ];
     let cells =
-        |step: &StoryStep| vec![(0, titles[&path(&step.process)].clone()), (1, clean(&step.operation))];
-    grid(story, items, mark_last, columns, cells)
+        |step: &StoryStep| vec![(0, actors[&path(&step.process)].title.clone()), (1, clean(&step.operation))];
+    grid(story, items, last, columns, cells)
 }
 
 fn grid(
     story: &Story,
     items: &[Item],
-    mark_last: bool,
+    last: Last<'_>,
     columns: Vec<Column>,
     cells: impl Fn(&StoryStep) -> Vec<(usize, String)>,
 ) -> Grid {
@@ -136,34 +181,18 @@ fn grid(
         Item::LeftOut(range) => Row::Gap(format!("{} steps left out; --full-trace shows them", range.len())),
         Item::Shown(at) => {
             let step = &story.steps[*at];
+            let last = if at + 1 == story.steps.len() { last } else { Last::Plain };
             Row::Step {
                 number: at + 1,
                 line: step.place.as_ref().map_or(String::new(), |place| line(place, one_file)),
                 cells: cells(step),
-                remarks: remarks(step),
-                marked: mark_last && at + 1 == story.steps.len(),
+                remarks: remarks(step, last),
+                marked: matches!(last, Last::Failed(_)),
             }
         }
     };
     let line_heading = if one_file { "line" } else { "place" };
     Grid { line_heading, columns, rows: items.iter().map(row).collect() }
-}
-
-/// The processes that take a step which is shown, in the order of the creation tree. Where two have the same name,
-/// their paths tell them apart.
-fn titles(story: &Story, items: &[Item]) -> BTreeMap<Vec<u32>, String> {
-    let mut titles = BTreeMap::new();
-    for item in items {
-        if let Item::Shown(at) = item {
-            let step = &story.steps[*at];
-            titles.entry(path(&step.process)).or_insert_with(|| (&step.process, clean(&step.name)));
-        }
-    }
-    let twice = |name: &str| titles.values().filter(|(_, other)| other == name).count() > 1;
-    let title = |(process, name): &(&String, String)| {
-        if twice(name) { format!("{name} ({process})") } else { name.clone() }
-    };
-    titles.iter().map(|(path, process)| (path.clone(), title(process))).collect()
 }
 
 fn path(text: &str) -> Vec<u32> {
@@ -180,26 +209,33 @@ fn line(place: &Place, one_file: bool) -> String {
     if one_file { place.line.to_string() } else { format!("{}:{}", clean(&place.file), place.line) }
 }
 
-/// What a step read, with where that came from, what it wrote, and what else there is to say.
-fn remarks(step: &StoryStep) -> Vec<String> {
+/// What a step read, with where that came from, what it wrote, what else there is to say, and where its process failed
+/// afterwards, before it came to another step.
+fn remarks(step: &StoryStep, last: Last<'_>) -> Vec<String> {
     let reads = step.reads.iter().map(|read| match read.source {
         None => format!("{} (initial)", value(read)),
         Some(source) => format!("{} from step {}", value(read), source + 1),
     });
     let writes = step.writes.iter().map(value);
-    let mut groups = [enumeration("reads", reads.collect()), enumeration("writes", writes.collect())];
-    if !groups[0].is_empty()
-        && (!groups[1].is_empty() || step.note.is_some())
-        && let Some(last) = groups[0].last_mut()
-    {
-        last.push(';');
+    let note = step.note.as_deref().map(clean);
+    let failed = match last {
+        Last::Failed(Some(place)) if step.place.as_ref().is_none_or(|own| own.line != place.line) => {
+            Some(format!("fails in line {}", place.line))
+        }
+        _ => None,
+    };
+    let mut groups = vec![
+        enumeration("reads", reads.collect()),
+        enumeration("writes", writes.collect()),
+        note.into_iter().collect(),
+        failed.into_iter().collect(),
+    ];
+    groups.retain(|group| !group.is_empty());
+    let last = groups.len().saturating_sub(1);
+    for group in groups.iter_mut().take(last) {
+        group.last_mut().into_iter().for_each(|remark| remark.push(';'));
     }
-    if step.note.is_some()
-        && let Some(last) = groups[1].last_mut()
-    {
-        last.push(';');
-    }
-    groups.into_iter().flatten().chain(step.note.as_deref().map(clean)).collect()
+    groups.concat()
 }
 
 fn enumeration(verb: &str, values: Vec<String>) -> Vec<String> {

@@ -1,9 +1,10 @@
 //! A grid of text that fits a terminal.
 //!
-//! A grid has a number and a line in front, some columns, and remarks behind them. Where it is too wide, first the
-//! remarks go on the next line, which loses nothing, then columns are narrowed, down to a bound of their own.
+//! A grid has a number and a line in front, some columns, and remarks behind them. Where it is too wide, first
+//! remarks go on to the next line, then columns are narrowed, each down to a bound of its own, and what is in them
+//! goes on to the next line. Nothing is lost.
 
-use crate::style::{Paint, Tone, cut, pad, width};
+use crate::style::{Paint, Tone, fill, pad, width};
 
 /// Space between columns.
 const GAP: usize = 2;
@@ -65,12 +66,13 @@ impl Grid {
         }
         let whole = widths.columns.clone();
         let widest = whole.iter().copied().max().unwrap_or(0);
+        let longest_remark = self.longest_remark();
         // The widest columns are narrowed first, all to the same bound; none below its own.
         for bound in (1..=widest).rev() {
             for (at, width) in widths.columns.iter_mut().enumerate() {
                 *width = whole[at].min(bound.max(self.columns[at].narrowest));
             }
-            widths.remarks = self.longest_remark();
+            widths.remarks = longest_remark;
             if widths.total() <= columns {
                 widths.remarks += columns - widths.total();
                 return Some(widths);
@@ -121,20 +123,29 @@ impl Grid {
         let mut text = String::new();
         let headings: Vec<(usize, String)> =
             self.columns.iter().enumerate().map(|(at, column)| (at, column.heading.clone())).collect();
-        let head = widths.row("step", self.line_heading, &headings, "");
-        text += &format!("{}\n", paint.paint(Tone::Heading, head.trim_end()));
+        for line in widths.row("step", self.line_heading, &headings, &[]) {
+            text += &format!("{}\n", paint.paint(Tone::Heading, &line));
+        }
         for row in &self.rows {
             match row {
                 Row::Gap(what) => {
-                    text += &format!("{}\n", paint.paint(Tone::Faint, &widths.row("...", "", &[], what)));
+                    text += &format!("{}\n", paint.paint(Tone::Faint, &widths.line("...", "", &[], what)));
                 }
                 Row::Step { number, line, cells, remarks, marked } => {
-                    text += &widths.step(*number, line, cells, remarks, *marked, paint);
+                    let lines = widths.row(&number.to_string(), line, cells, remarks);
+                    text += &if *marked { mark(lines, paint) } else { lines.join("\n") };
+                    text += "\n";
                 }
             }
         }
         text
     }
+}
+
+/// The lines of the row that matters, with a mark before the first.
+fn mark(mut lines: Vec<String>, paint: Paint) -> String {
+    lines[0].replace_range(..1, ">");
+    lines.iter().map(|line| paint.paint(Tone::Bad, line)).collect::<Vec<_>>().join("\n")
 }
 
 impl Widths {
@@ -148,41 +159,31 @@ impl Widths {
             + if self.remarks > 0 { GAP + self.remarks } else { 0 }
     }
 
-    /// One line. What stands behind the columns follows them at once if no cell does.
-    fn row(&self, number: &str, line: &str, cells: &[(usize, String)], behind: &str) -> String {
+    /// One line. What stands behind the columns follows at once if there are none.
+    fn line(&self, number: &str, line: &str, cells: &[&str], behind: &str) -> String {
         let mut text = format!("{:MARGIN$}{number:>2$}{:GAP$}{line:>3$}", "", "", self.number, self.line);
-        if cells.is_empty() {
-            return format!("{text}{:GAP$}{behind}", "");
-        }
-        for (at, &columns) in self.columns.iter().enumerate() {
-            let cell = cells.iter().find(|(column, _)| *column == at).map_or("", |(_, cell)| cell);
-            text += &format!("{:GAP$}{}", "", pad(&cut(cell, columns), columns));
+        for (cell, &columns) in cells.iter().zip(&self.columns) {
+            text += &format!("{:GAP$}{}", "", pad(cell, columns));
         }
         format!("{text}{:GAP$}{behind}", "")
     }
 
-    fn step(
-        &self,
-        number: usize,
-        line: &str,
-        cells: &[(usize, String)],
-        remarks: &[String],
-        marked: bool,
-        paint: Paint,
-    ) -> String {
-        let mut wrapped = wrap(remarks, self.remarks).into_iter();
-        let first = wrapped.next().unwrap_or_default();
-        let mut row = self.row(&number.to_string(), line, cells, &first);
-        if marked {
-            row.replace_range(..1, ">");
-            row = paint.paint(Tone::Bad, row.trim_end());
+    /// A row, which takes as many lines as the longest of its cells and its remarks.
+    fn row(&self, number: &str, line: &str, cells: &[(usize, String)], remarks: &[String]) -> Vec<String> {
+        let mut filled = vec![Vec::new(); self.columns.len()];
+        for (at, text) in cells {
+            filled[*at] = fill(text, self.columns[*at]);
         }
-        let mut text = format!("{}\n", row.trim_end());
-        let blank = [(0, String::new())];
-        for remark in wrapped {
-            text += &format!("{}\n", self.row("", "", &blank, &remark));
-        }
-        text
+        let remarks = wrap(remarks, self.remarks);
+        let height = filled.iter().map(Vec::len).chain([remarks.len(), 1]).max().unwrap_or(1);
+        let one = |at: usize| {
+            let cells: Vec<&str> =
+                filled.iter().map(|lines| lines.get(at).map_or("", String::as_str)).collect();
+            let remark = remarks.get(at).map_or("", String::as_str);
+            let (number, line) = if at == 0 { (number, line) } else { ("", "") };
+            self.line(number, line, &cells, remark).trim_end().to_owned()
+        };
+        (0..height).map(one).collect()
     }
 }
 
@@ -203,7 +204,7 @@ mod tests {
     use super::*;
 
     fn grid(columns: usize, operation: &str) -> Grid {
-        let heads = (0..columns).map(|at| Column { heading: format!("p{at}"), narrowest: 8 });
+        let heads = (0..columns).map(|at| Column { heading: format!("p{at}"), narrowest: 9 });
         let row = |number| Row::Step {
             number,
             line: "1".to_owned(),
@@ -217,7 +218,7 @@ mod tests {
     #[test]
     fn a_grid_never_exceeds_the_width_it_fits() {
         for columns in 1..6 {
-            for operation in ["x = 1", "x = somewhat_longer + 1"] {
+            for operation in ["x = 1", "x = long_er + something"] {
                 for available in 20..120 {
                     let grid = grid(columns, operation);
                     let Some(widths) = grid.fit(available) else { continue };
@@ -225,7 +226,9 @@ mod tests {
                     for line in text.lines() {
                         assert!(width(line) <= available, "{available}: {line}");
                     }
-                    assert!(text.contains("reads x=0 (initial);") && text.contains("writes x=1"));
+                    let words: Vec<&str> = text.split_whitespace().collect();
+                    let twice = |word: &str| words.iter().filter(|&&other| other == word).count() >= 2;
+                    assert!(operation.split(' ').chain(["(initial);", "x=1"]).all(twice), "{text}");
                     assert!(text.lines().any(|line| line.starts_with("> ")));
                 }
             }

@@ -1,9 +1,9 @@
 //! Verdicts for people and machines.
 //!
-//! [`check`] runs a search and makes a [`Report`] of it: a verdict, counts, and for each failure the schedule that leads
-//! to it, run once more so that its story can be told step by step. [`check_schedule`] does the same for one schedule,
-//! [`survey_row`] for one row of a comparison of several algorithms and no stories. A report is written as text for people ([`text()`]) or as JSON for
-//! machines ([`json()`]).
+//! [`check()`] runs a search and makes a [`Report`] of it: a verdict, counts, and for each failure the schedule that
+//! leads to it, run once more so that its story can be told step by step. [`check_schedule`] does the same for one
+//! schedule; [`survey_row`] makes a row of a [`Survey`] of several algorithms, without stories. A report is written as
+//! text for people ([`text()`]) or as JSON for machines ([`json()`]).
 //!
 //! Nothing below this crate formats for people, and nothing here knows an algorithm or a front end. Invariants:
 //! * a report that passes looked at everything: [`Verdict::Pass`] needs a search that says it was exhaustive;

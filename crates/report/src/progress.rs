@@ -38,7 +38,6 @@ impl Progress {
         }
         self.last = Some(Instant::now());
         self.bar.set_message(line(counts, share, self.begin.elapsed()));
-        self.bar.tick();
     }
 }
 
@@ -49,18 +48,23 @@ impl Drop for Progress {
     }
 }
 
+/// Only complete executions are counted on: they alone mean the same in every algorithm.
 fn line(counts: &Counts, share: f64, elapsed: Duration) -> String {
-    let executions = counts.executions();
     let seconds = elapsed.as_secs_f64();
-    let mut line = format!("{executions} executions begun");
+    let mut line = format!("{} complete", counts.complete);
+    for (count, what) in [(counts.blocked, "blocked"), (counts.assumed, "assumed"), (counts.cut, "cut")] {
+        if count > 0 {
+            line += &format!(", {count} {what}");
+        }
+    }
     if seconds > 0.0 {
-        line += &format!(", {:.0}/s", executions as f64 / seconds);
+        line += &format!("; {:.0} complete/s", counts.complete as f64 / seconds);
     }
     // Branches that are not found yet make the share less, so it is a guess and says so.
     if share > 0.0 && share <= 1.0 {
-        line += &format!(", perhaps {:.1} % of {:.0}", share * 100.0, executions as f64 / share);
+        line += &format!("; perhaps {:.1} % of {:.0}", share * 100.0, counts.complete as f64 / share);
     }
-    line + &format!(", longest {}, {seconds:.0} s", counts.longest)
+    line + &format!("; longest {}; {seconds:.0} s", counts.longest)
 }
 
 #[cfg(test)]
@@ -70,8 +74,8 @@ mod tests {
     #[test]
     fn the_line_tells_what_is_known() {
         let counts = Counts { complete: 90, blocked: 10, longest: 12, ..Counts::default() };
-        let told = line(&counts, 0.25, Duration::from_secs(4));
-        assert_eq!(told, "100 executions begun, 25/s, perhaps 25.0 % of 400, longest 12, 4 s");
-        assert_eq!(line(&counts, 0.0, Duration::ZERO), "100 executions begun, longest 12, 0 s");
+        let told = line(&counts, 0.25, Duration::from_secs(3));
+        assert_eq!(told, "90 complete, 10 blocked; 30 complete/s; perhaps 25.0 % of 360; longest 12; 3 s");
+        assert_eq!(line(&counts, 0.0, Duration::ZERO), "90 complete, 10 blocked; longest 12; 0 s");
     }
 }

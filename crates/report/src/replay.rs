@@ -117,7 +117,7 @@ where
     P::Run: Explain,
 {
     let mut run = program.start(Footprints::Dynamic);
-    let mut steps = Vec::with_capacity(schedule.steps.len());
+    let mut steps = Vec::new();
     let mut failures = Vec::new();
     let mut stop = None;
     note_failures(&run, 0, &mut failures);

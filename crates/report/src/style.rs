@@ -52,20 +52,30 @@ pub(crate) fn pad(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The text, cut to at most so many columns; three dots say that it was.
-pub(crate) fn cut(text: &str, columns: usize) -> String {
-    if width(text) <= columns {
-        return text.to_owned();
-    }
-    let mut kept = String::new();
-    for character in text.chars() {
-        if width(&kept) + width(character.encode_utf8(&mut [0; 4])) + 3 > columns {
-            break;
+/// The text on lines of at most so many columns, broken between words, or within a word that is too long for a line.
+pub(crate) fn fill(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is always a line");
+        if !line.is_empty() && width(line) + 1 + width(word) <= columns {
+            *line += &format!(" {word}");
+            continue;
         }
-        kept.push(character);
+        if !line.is_empty() {
+            lines.push(String::new());
+        }
+        for character in word.chars() {
+            let line = lines.last_mut().expect("there is always a line");
+            let mut bytes = [0; 4];
+            let character: &str = character.encode_utf8(&mut bytes);
+            if !line.is_empty() && width(line) + width(character) > columns {
+                lines.push(character.to_owned());
+            } else {
+                line.push_str(character);
+            }
+        }
     }
-    kept.truncate(kept.trim_end().len());
-    kept + "..."
+    lines
 }
 
 #[cfg(test)]
@@ -78,10 +88,12 @@ mod tests {
     }
 
     #[test]
-    fn cut_text_fits() {
-        assert_eq!(cut("short", 5), "short");
-        assert_eq!(cut("x = a + b", 8), "x = a...");
-        assert_eq!(cut("日本語日本語", 8), "日本...");
+    fn filled_lines_fit() {
+        assert_eq!(fill("short", 5), ["short"]);
+        assert_eq!(fill("x = a + b", 6), ["x = a", "+ b"]);
+        assert_eq!(fill("x = abcdefgh", 4), ["x =", "abcd", "efgh"]);
+        assert_eq!(fill("日本語日本語", 8), ["日本語日", "本語"]);
+        assert_eq!(fill("", 8), [""]);
         assert_eq!(width(&pad("日本", 6)), 6);
     }
 }

@@ -9,7 +9,7 @@ use crate::check::reason;
 use crate::collect::{Collector, Watch, same};
 use crate::report::{Subject, Verdict};
 use crate::style::{Paint, Tone, clean, pad, width};
-use crate::text::seconds_text;
+use crate::text::{headline, seconds_text};
 
 /// A comparison.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,8 +37,10 @@ pub struct SurveyRow {
     pub more_failures: bool,
 }
 
-/// Runs one algorithm to its end, whatever fails on the way. What [`Options::keep_going`] says of executions that are too
-/// long is left to the caller: on a program that never ends it would go on forever.
+/// Runs one algorithm to its end, whatever fails on the way.
+///
+/// What [`Options::keep_going`] says of executions that are too long is left to the caller: with it, a program that
+/// never ends would be explored forever.
 pub fn survey_row<'a, P>(
     program: &P,
     algorithm: Algorithm,
@@ -122,8 +124,8 @@ impl Survey {
         text += if self.rows.iter().any(|row| row.reason.is_some()) { "\n" } else { "" };
         for failure in self.failures() {
             let place = failure.place.as_ref().map_or(String::new(), |place| format!(" (at {place})"));
-            let kind = paint.paint(Tone::Bad, "failure:");
-            text += &format!("\n{kind} {}: {}{place}\n", failure.kind.name(), clean(&failure.message));
+            let (heading, rest) = headline(failure);
+            text += &format!("\n{} {heading}{rest}{place}\n", paint.paint(Tone::Bad, "failure:"));
         }
         text
     }

@@ -45,10 +45,9 @@ fn a_pass_needs_everything_to_be_looked_at() {
     let options = Options { limits, ..Options::default() };
     let report = check(&Toy::new(&[INCREMENT, INCREMENT]), subject(), Algorithm::Naive, &options, None);
     assert_eq!(report.verdict(), Verdict::NotExhaustive);
-    assert!(
-        shown(&report)
-            .starts_with("not exhaustive: the limit of 2 executions was reached; no failure so far")
-    );
+    assert!(shown(&report).starts_with(
+        "not exhaustive: no failure so far in toy (naive), but the limit of 2 executions was reached\n"
+    ));
 }
 
 #[test]
@@ -154,11 +153,15 @@ fn a_schedule_that_does_not_fit_is_refused_with_the_step_and_the_reason() {
 #[test]
 fn a_replay_is_never_a_pass() {
     for (processes, schedule, expected) in [
-        (&[INCREMENT, INCREMENT], "v1:0*2,1*2", "one schedule was run, to its end"),
-        (&[INCREMENT, INCREMENT], "v1:0*2", "one schedule was run, and p1 could still go on"),
-        (&[INCREMENT, INCREMENT], "v1:", "one schedule was run, and p0, p1 could still go on"),
-        (&[&[AssumeNot(0)], INCREMENT], "v1:0,1*2", "one schedule was run, and ended in a false assumption"),
-        (&[&[Bound], INCREMENT], "v1:0", "one schedule was run, and stopped early: a toy ends here"),
+        (&[INCREMENT, INCREMENT], "v1:0*2,1*2", "only one schedule was run, to its end"),
+        (&[INCREMENT, INCREMENT], "v1:0*2", "only one schedule was run, and p1 could still go on"),
+        (&[INCREMENT, INCREMENT], "v1:", "only one schedule was run, and p0, p1 could still go on"),
+        (
+            &[&[AssumeNot(0)], INCREMENT],
+            "v1:0,1*2",
+            "only one schedule was run, and ended in a false assumption",
+        ),
+        (&[&[Bound], INCREMENT], "v1:0", "only one schedule was run, and stopped early: a toy ends here"),
     ] {
         let report = run(processes, schedule).unwrap();
         assert_eq!(report.verdict(), Verdict::NotExhaustive);
@@ -189,6 +192,26 @@ fn long_stories_keep_both_ends_and_what_the_failing_process_did() {
     let options =
         TextOptions { width: 120, colour: false, full_trace: true, replay_command: &replay_command };
     assert!(super::text(&report, &options).lines().count() > 193);
+}
+
+#[test]
+fn no_more_failures_are_kept_than_a_person_reads() {
+    let many: Vec<Op> = (1..=101).map(|value| Expect(0, value)).collect();
+    let report = search(&[&many], true);
+    assert_eq!((report.failures.len(), report.more_failures), (MAX_FAILURES, true));
+    assert!(shown(&report).starts_with("failure: more than 100 different failures in toy"));
+}
+
+#[test]
+fn a_schedule_too_long_for_a_command_line_is_not_made_part_of_one() {
+    let long: Vec<Op> = vec![Write(0, 1); 40_000];
+    let schedule: String =
+        (0..80_000).map(|at| format!("{}{}", if at > 0 { "," } else { "v1:" }, at % 2)).collect();
+    let failing: Vec<Op> = long.iter().copied().chain([Expect(0, 7)]).collect();
+    let report = run(&[&failing, &long], &format!("{schedule},0")).unwrap();
+    let text = shown(&report);
+    assert!(text.ends_with("is too long for a command line; --json prints it)\n"), "{text}");
+    assert!(text.contains("\nreplay: again @FILE (the schedule, of 160004 characters, "));
 }
 
 #[test]

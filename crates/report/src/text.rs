@@ -1,9 +1,10 @@
 //! A report as text for people: the verdict first, then the counts, then how each failure comes about.
 
 use mazurka_explore::Counts;
+use mazurka_program::Failure;
 
 use crate::cycle::cycles;
-use crate::interleaving::{Telling, interleaving};
+use crate::interleaving::{Last, Telling, interleaving};
 use crate::replay::{Story, Waiting};
 use crate::report::{Counterexample, Method, Report, Verdict};
 use crate::style::{Paint, Tone, clean, pad, width};
@@ -54,7 +55,7 @@ fn verdict_line(report: &Report, paint: Paint) -> String {
         Verdict::Failure => (Tone::Bad, failure_summary(report)),
         Verdict::NotExhaustive => {
             let reason = report.reason.as_deref().unwrap_or_default();
-            (Tone::Doubtful, format!("{}; no failure so far in {program} ({how})", clean(reason)))
+            (Tone::Doubtful, format!("no failure so far in {program} ({how}), but {}", clean(reason)))
         }
     };
     format!("{} {rest}", paint.paint(tone, &format!("{}:", report.verdict().name())))
@@ -77,17 +78,21 @@ fn counts_line(report: &Report) -> String {
     let Counts { complete, blocked, assumed, cut, deadlocks, events, longest, .. } = report.counts;
     let deadlocked = if deadlocks > 0 { format!(" ({deadlocks} deadlocked)") } else { String::new() };
     let cut = if cut > 0 { format!(", {cut} cut") } else { String::new() };
-    let steps = if events == 1 { "event" } else { "events" };
+    let events = counted(events, "event");
+    let longest = counted(longest as u64, "step");
     let mut text = format!(
-        "executions: {complete} complete{deadlocked}, {blocked} blocked, {assumed} assumed{cut}; {events} {steps}, \
+        "executions: {complete} complete{deadlocked}, {blocked} blocked, {assumed} assumed{cut}; {events}, \
          longest {longest}; {}",
         seconds_text(report.seconds)
     );
-    let executions = report.counts.executions();
-    if report.seconds >= 0.1 && executions > 0 {
-        text += &format!(" ({:.0} executions/s)", executions as f64 / report.seconds);
+    if report.seconds >= 0.1 && complete > 0 {
+        text += &format!(" ({:.0} complete/s)", complete as f64 / report.seconds);
     }
     text
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A duration with three digits that mean something, in seconds.
@@ -121,14 +126,8 @@ fn failure_text(
 ) -> String {
     let paint = options.paint();
     let number = number.map_or(String::new(), |(at, all)| format!("[{at} of {all}] "));
-    let kind = failure.failure.kind.name();
-    let message = clean(&failure.failure.message);
-    // "assertion failed: x == 1" says its kind itself.
-    let (heading, rest) = match message.strip_prefix(kind) {
-        Some(rest) => (format!("{number}{kind}"), rest.to_owned()),
-        None => (format!("{number}{kind}:"), format!(" {message}")),
-    };
-    let mut text = format!("{}{rest}\n", paint.paint(Tone::Bad, &heading));
+    let (heading, rest) = headline(&failure.failure);
+    let mut text = format!("{}{rest}\n", paint.paint(Tone::Bad, &format!("{number}{heading}")));
     let place = failure.failure.place.as_ref().map(|place| format!("at {}", clean(&place.to_string())));
     let process = failure.process.as_ref().map(|name| format!("in {}", clean(name)));
     let whereabouts: Vec<String> = place.into_iter().chain(process).collect();
@@ -145,6 +144,17 @@ fn failure_text(
         text += &format!("\n{}\n", replay_line(&schedule.to_string(), options));
     }
     text
+}
+
+/// Kind and message of a failure: what to emphasise, and the rest.
+pub(crate) fn headline(failure: &Failure) -> (String, String) {
+    let kind = failure.kind.name();
+    let message = clean(&failure.message);
+    match message.strip_prefix(kind) {
+        // "assertion failed: x == 1" says its kind itself.
+        Some(rest) => (kind.to_owned(), rest.to_owned()),
+        None => (format!("{kind}:"), format!(" {message}")),
+    }
 }
 
 fn replay_line(schedule: &str, options: &TextOptions<'_>) -> String {
@@ -164,7 +174,10 @@ fn story_text(story: &Story, failure: Option<&Counterexample>, options: &TextOpt
     let focus = focus(story, failure);
     let telling = Telling {
         focus,
-        mark_last: failure.is_some() && !deadlock,
+        last: match failure {
+            Some(failure) if !deadlock => Last::Failed(failure.failure.place.as_ref()),
+            _ => Last::Plain,
+        },
         full: options.full_trace,
         width: options.width,
         paint: options.paint(),

@@ -61,10 +61,8 @@ fn same(name: &str, program: &str, arguments: &[&str]) -> bool {
 fn without_times(text: &str) -> String {
     let mut kept = String::new();
     for line in text.lines() {
-        let line = line
-            .find(" executions/s)")
-            .and_then(|end| line[..end].rfind(" ("))
-            .map_or(line, |at| &line[..at]);
+        let line =
+            line.find(" complete/s)").and_then(|end| line[..end].rfind(" (")).map_or(line, |at| &line[..at]);
         match line.strip_suffix(" s") {
             Some(rest) if rest.ends_with(|c: char| c.is_ascii_digit()) => {
                 let number = rest.rfind(|c: char| !c.is_ascii_digit() && c != '.').map_or(0, |at| at + 1);

@@ -46,10 +46,10 @@ fn the_printed_command_works_when_pasted() {
 fn a_replay_without_a_failure_is_not_a_pass() {
     check("replay-end", LOST, &["--replay", "v1:0*3,1*3,2*3"]).expect(
         3,
-        &["not exhaustive: one schedule was run, to its end; no failure so far", "reads x=1 from step 2"],
+        &["not exhaustive: no failure so far in program.maz (replay), but only one schedule was run, to its end\n", "reads x=1 from step 2"],
     );
     check("replay-early", LOST, &["--replay", "v1:0"])
-        .expect(3, &["not exhaustive: one schedule was run, and worker[0], worker[1] could still go on;"]);
+        .expect(3, &["but only one schedule was run, and worker[0], worker[1] could still go on\n"]);
     check("replay-nothing", LOST, &["--replay", "v1:"]).expect(3, &["no step was taken"]);
     check("replay-assumed", ALL_ASSUMED, &["--replay", "v1:0"]).expect(3, &["ended in a false assumption"]);
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use mazurka_laws::fuzz::{Campaign, Outcome, run};
+use mazurka_laws::repairs::broken_builds;
 use mazurka_laws::{Subject, corpus};
 
 const USAGE: &str = "usage: mazurka-fuzz [--seed N] [--programs N] [--seconds N] [--first N] [--threads N]
@@ -11,7 +12,8 @@ const USAGE: &str = "usage: mazurka-fuzz [--seed N] [--programs N] [--seconds N]
   --programs N  check so many programs (default 100000)
   --seconds N   stop after so long (default 600)
   --first N     begin with program number N; with --programs 1, that program alone
-  --threads N   how many threads (default: all cores)";
+  --threads N   how many threads (default: all cores)
+  --without R   take repair R out of the algorithms and see the laws break";
 
 fn main() -> ExitCode {
     let campaign = match options(std::env::args().skip(1)) {
@@ -39,7 +41,11 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Campaign, Stri
         corpus: corpus::seeds(),
     };
     while let Some(option) = arguments.next() {
-        let value = arguments.next().ok_or_else(|| format!("{option} needs a number"))?;
+        let value = arguments.next().ok_or_else(|| format!("{option} needs a value"))?;
+        if option == "--without" {
+            campaign.subject = broken_build(&value)?;
+            continue;
+        }
         let number: u64 = value.parse().map_err(|_| format!("{option} needs a number, not {value}"))?;
         match option.as_str() {
             "--seed" => campaign.seed = number,
@@ -51,6 +57,15 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Campaign, Stri
         }
     }
     Ok(campaign)
+}
+
+fn broken_build(name: &str) -> Result<Subject, String> {
+    let builds = broken_builds();
+    let found = builds.iter().find(|build| build.repair == name);
+    found.map(|build| build.subject).ok_or_else(|| {
+        let names: Vec<&str> = builds.iter().map(|build| build.repair).collect();
+        format!("there is no repair {name}; there are {}", names.join(", "))
+    })
 }
 
 fn report(campaign: &Campaign, outcome: &Outcome) {

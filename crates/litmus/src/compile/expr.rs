@@ -211,7 +211,7 @@ impl Compiler {
         let message = format!("`{name}[{value}]` does not exist");
         let help = match len {
             0 => format!("`{name}` is empty"),
-            _ => format!("`{name}` goes from {name}[{from}] to {name}[{}]", from + i64::from(len) - 1),
+            _ => format!("`{name}` goes from {name}[{from}] to {name}[{}]", from + i64::from(len - 1)),
         };
         self.error(Diagnostic::new(span, message).label("out of range").help(help));
     }
@@ -246,6 +246,10 @@ impl Compiler {
 
     pub(super) fn too_deep(&mut self, span: Span) {
         let message = format!("nested more than {MAX_NESTING} deep");
+        // Both sides of an operator are as deep: once is enough.
+        if self.errors.last().is_some_and(|last| last.message == message) {
+            return;
+        }
         self.error(Diagnostic::new(span, message).help("split it into several statements"));
     }
 }

@@ -185,7 +185,10 @@ impl Compiler {
             Node::Cell { var, index } => {
                 self.mentions(index, found);
                 let mention = match nodes[index as usize] {
-                    Node::Const(at) => Mention::Cell(self.image.vars[var as usize].base + at as u32),
+                    // One that is out of range has been complained of.
+                    Node::Const(at) => {
+                        Mention::Cell(self.image.vars[var as usize].base.wrapping_add(at as u32))
+                    }
                     _ if reads_shared(nodes, index) => Mention::Whole(var),
                     _ => Mention::Indexed(Lvalue { var, index, node: id }),
                 };

@@ -214,6 +214,7 @@ impl Machine {
             image.line_number(span).map(|line| format!(" in line {line}")).unwrap_or_default()
         };
         let mut notes: Vec<String> = Vec::new();
+        let mut sent: Vec<u32> = Vec::new();
         for undo in self.undone(step) {
             match *undo {
                 Undo::Taken(q, at) => {
@@ -223,9 +224,16 @@ impl Machine {
                     notes.push(format!("took {text}, sent by {sender}{line}"));
                 }
                 Undo::Sent(q) => {
-                    let sent = self.procs[q as usize].inbox.iter().rev().find(|m| m.sent_at == step);
-                    let text = sent.map(|message| self.message_text(message)).unwrap_or_default();
-                    notes.push(format!("sent {text} to {}", self.process_name(image, q)));
+                    let inbox = &self.procs[q as usize].inbox;
+                    let first = inbox.partition_point(|message| message.sent_at < step);
+                    let earlier = sent.iter().filter(|&&to| to == q).count();
+                    let text = inbox.get(first + earlier).map(|message| self.message_text(message));
+                    sent.push(q);
+                    notes.push(format!(
+                        "sent {} to {}",
+                        text.unwrap_or_default(),
+                        self.process_name(image, q)
+                    ));
                 }
                 Undo::Created(_) | Undo::Notified(_) => {}
             }

@@ -162,12 +162,12 @@ fn out_of_range(name: &str, at: i64, from: i64, len: u32) -> String {
     match len {
         0 => format!("{name}[{at}] is out of range: {name} is empty"),
         _ => {
-            format!("{name}[{at}] is out of range: {name} goes from {from} to {}", from + i64::from(len) - 1)
+            format!("{name}[{at}] is out of range: {name} goes from {from} to {}", from + i64::from(len - 1))
         }
     }
 }
 
 /// Whether a number stands for a process in the cell of a lock.
 pub(super) fn holder(value: i64) -> Option<u32> {
-    u32::try_from(value - 1).ok().filter(|&p| p != NONE)
+    value.checked_sub(1).and_then(|p| u32::try_from(p).ok()).filter(|&p| p != NONE)
 }

@@ -32,6 +32,8 @@ pub(super) struct Scratch {
 struct Ahead {
     locals: Vec<Option<i64>>,
     accesses: Vec<Access>,
+    /// How many messages were sent.
+    sent: u32,
 }
 
 /// The ways in which a block may end, each with all ways there in one.
@@ -79,11 +81,14 @@ impl Machine {
         let mut whole = Label::default();
         self.foresee(image, pc, &mut whole);
         for access in whole.accesses {
-            let known = label.accesses[..touched].iter_mut().find(|k| k.first == access.first && k.len == access.len);
+            let known =
+                label.accesses[..touched].iter_mut().find(|k| k.first == access.first && k.len == access.len);
             match (known, access.kind) {
                 (Some(known), kind) if kind.is_read() || !known.kind.is_read() => {}
                 (Some(known), _) => known.kind = AccessKind::Update,
-                (None, AccessKind::Write) => label.accesses.push(Access { kind: AccessKind::Update, ..access }),
+                (None, AccessKind::Write) => {
+                    label.accesses.push(Access { kind: AccessKind::Update, ..access })
+                }
                 (None, _) => label.accesses.push(access),
             }
         }
@@ -94,6 +99,7 @@ impl Machine {
         let mut at = self.scratch.ahead.pop().unwrap_or_default();
         at.accesses.clear();
         at.locals.clear();
+        at.sent = 0;
         let step = self.marks.len() - 1;
         at.locals.extend(self.saved_locals(step).iter().copied().map(Some));
         let mut foresight = Foresight { image, machine: self, left: MAX_AHEAD };
@@ -170,6 +176,7 @@ impl Foresight<'_> {
         let mut copy = self.machine.scratch.ahead.pop().unwrap_or_default();
         copy.locals.clone_from(&at.locals);
         copy.accesses.clone_from(&at.accesses);
+        copy.sent = at.sent;
         copy
     }
 
@@ -408,6 +415,13 @@ impl Foresight<'_> {
             let mailbox = self.machine.mailbox_location(process);
             at.touch(mailbox, 1, AccessKind::Send);
         }
+        // Static footprints do without the locations of messages; the label of a step that failed does not.
+        if let (false, Some(mark)) = (self.machine.foresee, self.machine.marks.last()) {
+            let (sender, ordinal) = (mark.process, mark.core.sent + at.sent);
+            let message = self.machine.message_location(sender, ordinal);
+            at.touch(message, 1, AccessKind::Write);
+        }
+        at.sent += 1;
         Ok(())
     }
 

@@ -52,7 +52,7 @@ impl Machine {
             Instr::Wake(condvar) => match self.condvar_cell(image, p, condvar) {
                 Ok(queue) => {
                     // Statically every notification writes what all who wait read, so there are races.
-                    if self.foresee {
+                    if self.static_guards {
                         let met = self.marks.len() as u32;
                         self.capture(p, queue + 1, CapturedKind::Wake { process: p, met }, false);
                     }
@@ -66,7 +66,7 @@ impl Machine {
                 if code.timeout != NONE || self.pattern_failure(image, p, code).is_some() {
                     return Block::Free;
                 }
-                if self.guarded_receives {
+                if self.static_guards {
                     let location = self.mailbox_location(p);
                     let met = self.marks.len() as u32;
                     self.capture(p, location, CapturedKind::Receive { process: p, receive, met }, true);

@@ -58,7 +58,7 @@ impl Machine {
             label.waited_for = label.accesses.first().map(|access| access.first);
         }
         if let Err(halt) = result {
-            if !line.varies && footprint::covers(&line.instr) {
+            if !line.varies && footprint::covers(&line.instr) && !matches!(halt, Halt::Assumed) {
                 self.complete(image, pc, label);
             }
             self.halt(image, p, halt);

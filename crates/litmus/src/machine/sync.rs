@@ -102,8 +102,9 @@ impl Machine {
     ) -> Result<(), Halt> {
         let cell = self.lock_cell(image, p, lock)?;
         let free = self.memory.get(cell) == 0;
-        let writes = free || self.rules.try_lock_always_writes;
-        record.touch(cell, if writes { AccessKind::Update } else { AccessKind::Read });
+        if free || self.rules.failed_try_lock_counts {
+            record.touch(cell, AccessKind::Update);
+        }
         if free {
             let now = self.now();
             self.memory.set(cell, i64::from(p) + 1, now);

@@ -10,6 +10,12 @@ pub fn program(text: &str) -> Litmus {
     compile(&ast, &source, &[]).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"))
 }
 
+/// Whether a text is a program.
+pub fn is_program(text: &str) -> bool {
+    let source = Source { name: "test.maz".to_owned(), text: text.to_owned() };
+    parse(&source).is_ok_and(|ast| compile(&ast, &source, &[]).is_ok())
+}
+
 /// Random numbers.
 pub struct Random(pub u64);
 
@@ -34,7 +40,7 @@ pub fn waiting(run: &LitmusRun) -> Vec<(u32, Option<(u32, u32)>)> {
     found
 }
 
-/// A label in words: `R x, U m | guard m | spawn 2 | varies`.
+/// A label in words: `R x, U m | guard m | after exit of p | spawn 2 | varies`.
 pub fn label_text(run: &LitmusRun, label: &Label) -> String {
     let accesses = label.accesses.iter().map(|access| {
         let letter = match access.kind {
@@ -52,6 +58,9 @@ pub fn label_text(run: &LitmusRun, label: &Label) -> String {
     let mut text = accesses.collect::<Vec<_>>().join(", ");
     if let Some(guard) = label.guard {
         text += &format!(" | guard {}", run.location_name(guard.location));
+    }
+    if let Some(location) = label.waited_for {
+        text += &format!(" | after {}", run.location_name(location));
     }
     for child in &label.spawned {
         text += &format!(" | spawn {}", run.names().display(*child));
