@@ -19,7 +19,10 @@ struct Family {
     text: &'static str,
 }
 
-const FAMILIES: [Family; 4] = [
+/// The family of the table of memory.
+const WRITERS: usize = 4;
+
+const FAMILIES: [Family; 5] = [
     Family {
         name: "prefix",
         shows: "n events that all executions share, then 6 writers of one variable: flat in n",
@@ -47,6 +50,12 @@ const FAMILIES: [Family; 4] = [
         sizes: &[2, 4, 8, 16, 32, 64],
         text: "param n = 10; var a[64], x; process p[i in 0..n] { a[i] = 1; if i < 6 { x = i; } }",
     },
+    Family {
+        name: "writers",
+        shows: "n writers of one variable",
+        sizes: &[6, 9],
+        text: "param n = 6; var x; process p[i in 0..n] { x = i; }",
+    },
 ];
 
 /// One search: the program, the algorithm and the number of executions after which it stops.
@@ -62,7 +71,10 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        [] => tables("ns", time),
+        [] => {
+            tables("ns", time);
+            memory_table();
+        }
         ["--instructions"] => {
             if Command::new("valgrind").arg("--version").output().is_err() {
                 eprintln!("mazurka-bench: --instructions needs valgrind, which is not installed");
@@ -104,13 +116,28 @@ fn tables(unit: &str, measure: fn(Search) -> f64) {
     }
 }
 
+/// What the search keeps, as it goes on: `source` as much as the longest execution needs, `optimal` also what is planned.
+fn memory_table() {
+    println!("\nmemory: 9 writers of one variable, ended after so many executions: source flat");
+    println!("{:>10} {:>10} {:>14} {:>14}", "executions", "algorithm", "bytes kept", "wakeup nodes");
+    for executions in [100, 1_000, 10_000, 100_000] {
+        for algorithm in [Algorithm::Source, Algorithm::Optimal] {
+            let counts = run(Search { family: WRITERS, size: 9, algorithm, executions });
+            println!(
+                "{:>10} {:>10} {:>14} {:>14}",
+                counts.executions(),
+                algorithm.name(),
+                counts.memory,
+                counts.wakeup_nodes
+            );
+        }
+    }
+}
+
 /// The difference between a search of few executions and one of many.
 fn row(search: Search, measure: fn(Search) -> f64) {
-    let (few, many) = match (FAMILIES[search.family].name, search.size) {
-        ("contended" | "suffix", 10_000) => (2, 4),
-        ("contended" | "suffix", 1_000) => (4, 12),
-        _ => (4, 500),
-    };
+    // Of "suffix" there are few executions, and long ones; of the others as many as one likes.
+    let (few, many) = if FAMILIES[search.family].name == "suffix" { (1, 4) } else { (1, 650) };
     let small = run(Search { executions: few, ..search });
     let large = run(Search { executions: many, ..search });
     let executions = (large.executions() - small.executions()) as f64;
@@ -151,7 +178,7 @@ fn time(search: Search) -> f64 {
         explore(&program, search.algorithm, &options, &mut NoMonitor);
         started.elapsed().as_nanos() as f64
     };
-    (0..7).map(|_| once()).fold(f64::INFINITY, f64::min)
+    (0..15).map(|_| once()).fold(f64::INFINITY, f64::min)
 }
 
 /// Instructions, as valgrind counts them.

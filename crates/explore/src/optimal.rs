@@ -18,6 +18,8 @@ use std::ops::ControlFlow;
 use mazurka_program::{Access, Footprints, ProcessId, Program, Run};
 use mazurka_trace::dependence::dependent;
 
+use smallvec::SmallVec;
+
 use crate::sleep::SleepSets;
 use crate::wakeup::{Children, NONE, Step, WakeupTrees};
 use crate::walk::Walk;
@@ -39,6 +41,7 @@ pub(crate) fn explore<P: Program>(
     };
     // The answer is in the summary: a search that ends early has noted why.
     let _ = search.run();
+    let _ = search.note_memory();
     search.walk.counts.wakeup_nodes = search.trees.peak;
     search.walk.summary()
 }
@@ -159,9 +162,14 @@ impl<R: Run> Search<'_, R> {
                 .map(|node| (node.done, node.done + 1 + self.trees.count(node.wut)))
                 .collect();
             self.walk.report_progress(nodes.into_iter());
-            self.walk.note_memory(self.sleep.memory() + self.trees.memory())?;
+            self.note_memory()?;
         }
         self.visit(subtree)
+    }
+
+    fn note_memory(&mut self) -> ControlFlow<()> {
+        let nodes = self.nodes.capacity() * size_of::<Node>();
+        self.walk.note_memory(self.sleep.memory() + self.trees.memory() + nodes)
     }
 
     /// Line 24: the event that led to the node just left has been explored.
@@ -232,12 +240,12 @@ impl<R: Run> Search<'_, R> {
     /// Lines 5-12 for one race: `v = notdep(e, E).e'`, inserted before `e` unless it is redundant.
     fn reverse(&mut self, race: Reversal) {
         let trace = &self.walk.trace;
-        let notdep: Vec<usize> =
+        let notdep: SmallVec<[usize; 32]> =
             (race.e + 1..trace.len()).filter(|&k| !trace.happens_before(race.e, k)).collect();
         let mut touched = std::mem::take(&mut self.touched);
         if let Some(outcomes) = self.label_reversed(race, &notdep, &mut touched) {
             let trace = &self.walk.trace;
-            let mut v: Vec<Step<'_>> = notdep
+            let mut v: SmallVec<[Step<'_>; 24]> = notdep
                 .iter()
                 .map(|&k| Step {
                     process: trace.process(k),

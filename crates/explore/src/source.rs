@@ -30,6 +30,7 @@ pub(crate) fn explore<P: Program>(
         Search { walk, sleep: SleepSets::default(), nodes: Vec::new(), open: 0, first: Vec::new() };
     // The answer is in the summary: a search that ends early has noted why.
     let _ = search.run();
+    let _ = search.note_memory();
     search.walk.summary()
 }
 
@@ -146,9 +147,13 @@ impl<R: Run> Search<'_, R> {
         if self.walk.progress_due {
             let nodes = self.nodes[..self.open].iter();
             self.walk.report_progress(nodes.map(|node| (node.begun - 1, node.backtrack.len())));
-            self.walk.note_memory(self.sleep.memory() + self.nodes.len() * size_of::<Node>())?;
+            self.note_memory()?;
         }
         self.visit()
+    }
+
+    fn note_memory(&mut self) -> ControlFlow<()> {
+        self.walk.note_memory(self.sleep.memory() + self.nodes.capacity() * size_of::<Node>())
     }
 
     /// The step that led to the node just left will only be repeated from now on.

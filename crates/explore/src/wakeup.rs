@@ -5,6 +5,7 @@
 
 use mazurka_program::{Access, ProcessId};
 use mazurka_trace::dependence::dependent;
+use smallvec::SmallVec;
 
 /// A list of sibling nodes, by its first one; [`NONE`] if it is empty.
 pub(crate) type Children = u32;
@@ -126,7 +127,8 @@ impl WakeupTrees {
         while at != NONE {
             match self.relation(at, v, weak) {
                 Relation::Initial(k) => {
-                    let rest: Vec<Step<'_>> = [&v[..k], &v[k + 1..]].concat();
+                    let mut rest: SmallVec<[Step<'_>; 24]> = SmallVec::from_slice(v);
+                    rest.remove(k);
                     self.insert_below(at, &rest, weak);
                     return list;
                 }

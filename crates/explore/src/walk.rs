@@ -237,8 +237,7 @@ impl<'a, R: Run> Walk<'a, R> {
         self.shuffle
     }
 
-    pub fn summary(mut self) -> Summary {
-        self.counts.memory = self.counts.memory.max(self.trace.memory() as u64);
+    pub fn summary(self) -> Summary {
         Summary { counts: self.counts, not_exhaustive: self.not_exhaustive, broken: self.broken }
     }
 }
