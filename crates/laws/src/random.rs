@@ -13,12 +13,12 @@ impl Random {
     /// The numbers of program number `index` of a seed.
     pub fn for_program(seed: u64, index: u64) -> Random {
         let mut random = Random(seed);
-        random.0 = random.next().wrapping_add(index.wrapping_mul(0xD134_2543_DE82_EF95));
+        random.0 = random.number().wrapping_add(index.wrapping_mul(0xD134_2543_DE82_EF95));
         random
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -28,7 +28,7 @@ impl Random {
 
     /// A number below `n`; 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
-        if n == 0 { 0 } else { (self.next() % n as u64) as usize }
+        if n == 0 { 0 } else { (self.number() % n as u64) as usize }
     }
 
     /// True once in `n` times.

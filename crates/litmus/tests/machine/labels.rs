@@ -92,13 +92,13 @@ const LABELS: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "var x, y, a[3]; process p { atomic { await x == 0; y = 1; x = y; } atomic { let r = x; if r == 1 { y = r; } else { a[0] = 1; } }
-        atomic { for i in 0..2 { a[i] = i; } y = a[0]; } atomic { for i in 0..x { a[i] = 2; } } atomic { x = 1; assume y == 3; y = 2; } }",
+        atomic { for i in 0..2 { a[i] = i; } y = a[0]; } atomic { for i in 0..x { a[i] = 2; } } atomic { x = 1; assume y == 3; a[2] = 2; } }",
         &[
             ("0", "U x, W y | guard x"),
             ("0", "R x, W y | varies / R x, U y, U a[0]"),
             ("0", "W a[0], W a[1], W y"),
             ("0", "R x, W a[0] | varies / R x, U a[0]..a[2]"),
-            ("0", "W x, R y | varies / W x, U y"),
+            ("0", "W x, R y | varies / W x, R y, U a[2]"),
         ],
     ),
     (
