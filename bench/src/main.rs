@@ -5,6 +5,8 @@
 //! the same on a noisy machine. Each figure is a difference of two searches of different length, so that starting up
 //! does not count.
 
+mod steps;
+
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         [] => {
             tables("ns", time);
             memory_table();
+            steps::table();
         }
         ["--instructions"] => {
             if Command::new("valgrind").arg("--version").output().is_err() {

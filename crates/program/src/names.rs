@@ -119,10 +119,19 @@ impl Names {
 }
 
 /// A set of processes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct ProcessSet {
+    /// One bit a process. Words at the end may be 0.
     words: Vec<u64>,
 }
+
+impl PartialEq for ProcessSet {
+    fn eq(&self, other: &ProcessSet) -> bool {
+        let (short, long) = if self.words.len() <= other.words.len() { (self, other) } else { (other, self) };
+        long.words.starts_with(&short.words) && long.words[short.words.len()..].iter().all(|&word| word == 0)
+    }
+}
+impl Eq for ProcessSet {}
 
 impl ProcessSet {
     /// The empty set.
@@ -228,5 +237,8 @@ mod tests {
         set.remove(ProcessId(64));
         assert!(!set.contains(ProcessId(64)) && set.contains(ProcessId(130)));
         assert_eq!(set.iter().map(|p| p.0).collect::<Vec<_>>(), [3, 130]);
+        set.remove(ProcessId(130));
+        assert_eq!(set, [ProcessId(3)].into_iter().collect());
+        assert_ne!(set, ProcessSet::new());
     }
 }

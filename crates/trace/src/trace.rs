@@ -23,7 +23,9 @@ pub struct Race {
 pub struct Trace {
     events: Vec<Event>,
     accesses: Vec<Access>,
+    /// The clocks of all events, each `stride` numbers long.
     clocks: Vec<u32>,
+    stride: usize,
     races: Vec<Race>,
     spawned: Vec<ProcessId>,
     processes: Vec<History>,
@@ -41,7 +43,6 @@ struct Event {
     guard: Option<Guard>,
     varies: bool,
     accesses: u32,
-    clock: u32,
     races: u32,
     spawned: u32,
 }
@@ -144,20 +145,14 @@ impl Trace {
     /// How many events of a process happen before the event at a position, itself included.
     #[inline]
     pub fn clock(&self, position: usize, process: ProcessId) -> u32 {
-        self.clock_of(position).get(process.index()).copied().unwrap_or(0)
-    }
-
-    #[inline]
-    fn clock_of(&self, position: usize) -> &[u32] {
-        let end = self.events.get(position + 1).map_or(self.clocks.len(), |next| next.clock as usize);
-        &self.clocks[self.events[position].clock as usize..end]
+        if process.index() < self.stride { self.clocks[position * self.stride + process.index()] } else { 0 }
     }
 
     /// Whether the event at `first` happens before the one at `second`, or is the same.
     #[inline]
     pub fn happens_before(&self, first: usize, second: usize) -> bool {
         let event = &self.events[first];
-        first <= second && self.clock(second, event.process) >= event.index
+        first <= second && self.clocks[second * self.stride + event.process.index()] >= event.index
     }
 
     /// The event after which the next event of a process comes in program order: its last one, or its creation.
@@ -197,7 +192,6 @@ impl Trace {
             guard: label.guard,
             varies: label.varies,
             accesses: self.accesses.len() as u32,
-            clock: self.clocks.len() as u32,
             races: self.races.len() as u32,
             spawned: self.spawned.len() as u32,
         });
@@ -216,6 +210,20 @@ impl Trace {
         if process.index() >= self.processes.len() {
             self.processes.resize_with(process.index() + 1, History::default);
         }
+        if process.index() >= self.stride {
+            self.widen((process.index() + 1).next_power_of_two().max(4));
+        }
+    }
+
+    /// Gives every clock room for more processes. Rare: processes keep their numbers from execution to execution.
+    fn widen(&mut self, stride: usize) {
+        let mut clocks = vec![0; self.events.len() * stride];
+        if self.stride > 0 {
+            for (wide, narrow) in clocks.chunks_exact_mut(stride).zip(self.clocks.chunks_exact(self.stride)) {
+                wide[..self.stride].copy_from_slice(narrow);
+            }
+        }
+        (self.clocks, self.stride) = (clocks, stride);
     }
 
     /// The events of other processes that conflict directly with a new one and do not happen before its process's
@@ -321,16 +329,19 @@ impl Trace {
     }
 
     fn compute_clock(&mut self, position: usize, process: ProcessId, previous: Option<usize>) {
-        let start = self.clocks.len();
-        self.clocks.resize(start + self.processes.len(), 0);
+        let start = position * self.stride;
+        match previous {
+            Some(previous) => {
+                let from = previous * self.stride;
+                self.clocks.extend_from_within(from..from + self.stride);
+            }
+            None => self.clocks.resize(start + self.stride, 0),
+        }
         let (past, new) = self.clocks.split_at_mut(start);
-        let mut join = |earlier: usize| {
-            let from = self.events[earlier].clock as usize;
-            let to = self.events[earlier + 1].clock as usize;
-            new.iter_mut().zip(&past[from..to]).for_each(|(mine, &theirs)| *mine = theirs.max(*mine));
-        };
-        previous.into_iter().for_each(&mut join);
-        self.candidates.iter().for_each(|&candidate| join(candidate as usize));
+        for &candidate in &self.candidates {
+            let theirs = &past[candidate as usize * self.stride..][..self.stride];
+            new.iter_mut().zip(theirs).for_each(|(mine, &theirs)| *mine = theirs.max(*mine));
+        }
         new[process.index()] = self.events[position].index;
     }
 
@@ -361,7 +372,7 @@ impl Trace {
             let event = self.events.pop().expect("longer than len");
             self.processes[event.process.index()].positions.pop();
             self.accesses.truncate(event.accesses as usize);
-            self.clocks.truncate(event.clock as usize);
+            self.clocks.truncate(position * self.stride);
             self.races.truncate(event.races as usize);
             self.spawned.truncate(event.spawned as usize);
         }
