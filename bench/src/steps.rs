@@ -51,9 +51,10 @@ fn nanoseconds(text: &str, footprints: Footprints) -> f64 {
 /// One execution under a random scheduler; gives its length.
 fn execution(run: &mut impl Run, random: &mut u64) -> usize {
     let mut label = Label::default();
-    while let Some(first) = run.enabled().iter().next() {
+    while !run.enabled().is_empty() {
         *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let process = run.enabled().iter().nth((*random >> 33) as usize % 4).unwrap_or(first);
+        let drawn = (*random >> 33) as usize % run.enabled().len();
+        let process = run.enabled().iter().nth(drawn).expect("one of the enabled processes");
         run.step(process, 0, &mut label).expect("our own program runs");
     }
     let steps = run.depth();
