@@ -55,3 +55,18 @@ fn each_repair_is_missed_if_taken_out() {
         assert!(noticed, "{} taken out ({}): no program of the corpus notices", build.repair, build.instead);
     }
 }
+
+/// Counterexamples to what others do: lost in some order by a build that does it, in none by ours.
+#[test]
+fn counterexamples_are_lost_without_their_repairs_and_found_with_them() {
+    let seeds = corpus::seeds();
+    for (name, repair) in
+        [("cx04", "static-footprints"), ("cx05", "initials"), ("cx06", "every-guard-writer")]
+    {
+        let program = &seeds.iter().find(|seed| seed.name == name).expect("it is in the corpus").ast;
+        let build = broken_builds().into_iter().find(|build| build.repair == repair).expect("a repair");
+        let lost = |subject| (0..400).any(|draw| matches!(check(program, subject, draw), Checked::Breaks(_)));
+        assert!(lost(build.subject), "{name} is found without {repair}");
+        assert!(!lost(Subject::default()), "{name} is lost");
+    }
+}
