@@ -127,10 +127,9 @@ impl<R: Run> Search<'_, R> {
         let sleep = &self.sleep;
         let Some(process) = self.walk.pick(|p| !sleep.sleeps_altogether(level, p)) else {
             // Beyond the limit of depth nothing is known, so what was planned may lead nowhere.
-            if self.walk.counts.cut == 0 && self.walk.options.rules == Rules::default() {
-                return self
-                    .walk
-                    .stop(NotExhaustive::Internal("optimal reached a node where all processes sleep"));
+            if self.walk.counts.cut == 0 && self.sound() {
+                let what = "optimal reached a node where all processes sleep";
+                return self.walk.stop(NotExhaustive::Internal(what));
             }
             return self.walk.end(Ending::Blocked);
         };
@@ -188,7 +187,9 @@ impl<R: Run> Search<'_, R> {
         let mut races = std::mem::take(&mut self.races);
         // The last ones first: a run that leaves the trace for one knows the trace only up to there.
         races.sort_by_key(|race| std::cmp::Reverse(race.e));
-        races.iter().for_each(|&race| self.reverse(race));
+        for &race in &races {
+            self.reverse(race)?;
+        }
         self.races = races;
         self.shared = self.walk.trace.len();
         ControlFlow::Continue(())
@@ -238,12 +239,16 @@ impl<R: Run> Search<'_, R> {
     }
 
     /// Lines 5-12 for one race: `v = notdep(e, E).e'`, inserted before `e` unless it is redundant.
-    fn reverse(&mut self, race: Reversal) {
+    fn reverse(&mut self, race: Reversal) -> ControlFlow<()> {
         let trace = &self.walk.trace;
         let notdep: SmallVec<[usize; 32]> =
             (race.e + 1..trace.len()).filter(|&k| !trace.happens_before(race.e, k)).collect();
         let mut touched = std::mem::take(&mut self.touched);
-        if let Some(outcomes) = self.label_reversed(race, &notdep, &mut touched) {
+        let outcomes = self.label_reversed(race, &notdep, &mut touched);
+        if outcomes.is_none() && self.sound() {
+            return self.walk.stop(NotExhaustive::Internal("a race was reversed that can't be"));
+        }
+        if let Some(outcomes) = outcomes {
             let trace = &self.walk.trace;
             let mut v: SmallVec<[Step<'_>; 24]> = notdep
                 .iter()
@@ -268,9 +273,15 @@ impl<R: Run> Search<'_, R> {
             }
         }
         self.touched = touched;
+        ControlFlow::Continue(())
     }
 
-    /// What `e'` touches if it comes after `notdep(e, E)`, and how many outcomes it has there.
+    /// Whether no repair was taken out on purpose.
+    fn sound(&self) -> bool {
+        self.walk.options.rules == Rules::default()
+    }
+
+    /// What `e'` touches if it comes after `notdep(e, E)`, and how many outcomes it has there; none if it can't.
     fn label_reversed(&mut self, race: Reversal, notdep: &[usize], touched: &mut Vec<Access>) -> Option<u32> {
         touched.clear();
         let trace = &self.walk.trace;
@@ -283,13 +294,10 @@ impl<R: Run> Search<'_, R> {
             _ => {
                 let steps: Vec<_> = notdep.iter().map(|&k| (trace.process(k), trace.choice(k))).collect();
                 let probed = self.walk.probe(race.e, steps.into_iter().chain([(race.process, 0)]));
-                if let Some((label, outcomes)) = probed {
+                probed.map(|(label, outcomes)| {
                     touched.extend_from_slice(&label.accesses);
-                    return Some(outcomes);
-                }
-                // Only a build that is broken on purpose plans a step that can't be taken.
-                debug_assert!(self.walk.options.rules != Rules::default(), "a planned step is enabled");
-                None
+                    outcomes
+                })
             }
         }
     }
