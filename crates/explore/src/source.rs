@@ -81,25 +81,20 @@ impl<R: Run> Search<'_, R> {
         let node = &mut self.nodes[level];
         (node.begun, node.process) = (0, None);
         node.backtrack.clear();
-        if self.walk.run.enabled().is_empty() {
-            self.race_waiting();
-            return self.walk.end(self.walk.maximal_ending());
-        }
-        if self.walk.too_deep() {
-            self.race_waiting();
-            return self.walk.end(Ending::Cut);
-        }
         let sleep = &self.sleep;
-        match self.walk.pick(|p| !sleep.sleeps_altogether(level, p)) {
-            Some(process) => {
-                self.nodes[level].backtrack.insert(process);
-                ControlFlow::Continue(())
-            }
-            None => {
-                self.race_waiting();
-                self.walk.end(Ending::Blocked)
-            }
-        }
+        let ending = if self.walk.run.enabled().is_empty() {
+            self.walk.maximal_ending()
+        } else if self.walk.too_deep() {
+            Ending::Cut
+        } else if let Some(process) = self.walk.pick(|p| !sleep.sleeps_altogether(level, p)) {
+            self.nodes[level].backtrack.insert(process);
+            return ControlFlow::Continue(());
+        } else {
+            Ending::Blocked
+        };
+        self.walk.end(ending)?;
+        self.race_waiting();
+        ControlFlow::Continue(())
     }
 
     /// Explores the next process of the last node's backtrack set that does not sleep (line 11), or the next outcome
