@@ -121,52 +121,72 @@ impl WakeupTrees {
         asleep: &dyn Fn(ProcessId) -> u32,
         weak: bool,
     ) -> Children {
-        let (mut at, mut last) = (list, NONE);
-        // Outcomes of steps that are independent of v and under which v was inserted, with how many there are.
-        let mut partly: Vec<(ProcessId, u32)> = Vec::new();
-        while at != NONE {
-            match self.relation(at, v, weak) {
-                Relation::Initial(k) => {
-                    let mut rest: SmallVec<[Step<'_>; 24]> = SmallVec::from_slice(v);
-                    rest.remove(k);
-                    self.insert_below(at, &rest, weak);
-                    return list;
-                }
-                Relation::Beside if self.nodes[at as usize].alternatives == 1 => {
-                    self.insert_below(at, v, weak);
-                    return list;
-                }
-                Relation::Beside => {
-                    // Under this outcome v is covered here; under the others it is not.
-                    self.insert_below(at, v, weak);
-                    let node = &self.nodes[at as usize];
-                    match partly.iter_mut().find(|(p, _)| *p == node.process) {
-                        Some((_, count)) => *count += 1,
-                        None => partly.push((node.process, 1 + asleep(node.process))),
+        let mut root = list;
+        // Where to go on: below which node (none at first), and with what.
+        let mut work: SmallVec<[(Option<Children>, Rest<'_>); 1]> = SmallVec::new();
+        work.push((None, SmallVec::from_slice(v)));
+        while let Some((mut parent, mut rest)) = work.pop() {
+            // Down the tree, until a leaf or a node where nothing covers the rest.
+            loop {
+                let head = parent.map_or(root, |at| self.nodes[at as usize].children);
+                let sleeping = |p| if parent.is_none() { asleep(p) } else { 0 };
+                match self.search(head, &mut rest, &sleeping, weak, &mut work) {
+                    Found::Follow(at) if self.nodes[at as usize].children == NONE || rest.is_empty() => break,
+                    Found::Follow(at) => parent = Some(at),
+                    Found::Covered => break,
+                    Found::Nothing(last) => {
+                        let branch = self.chain(&rest);
+                        match (last, parent) {
+                            (Some(last), _) => self.nodes[last as usize].next = branch,
+                            (None, None) => root = branch,
+                            (None, Some(at)) => self.nodes[at as usize].children = branch,
+                        }
+                        break;
                     }
-                    if partly.iter().any(|&(p, count)| p == node.process && count >= node.alternatives) {
-                        return list;
+                }
+            }
+        }
+        root
+    }
+
+    /// Looks among siblings for one to follow, and takes out of the rest what that one is. Outcomes of a step that is
+    /// independent of the rest cover it under themselves only: it has to go below each, which is put into `work`.
+    fn search<'v>(
+        &self,
+        head: Children,
+        rest: &mut Rest<'v>,
+        asleep: &dyn Fn(ProcessId) -> u32,
+        weak: bool,
+        work: &mut SmallVec<[(Option<Children>, Rest<'v>); 1]>,
+    ) -> Found {
+        let mut partly: SmallVec<[(ProcessId, u32); 1]> = SmallVec::new();
+        let (mut at, mut last) = (head, None);
+        while at != NONE {
+            let node = &self.nodes[at as usize];
+            match self.relation(at, rest, weak) {
+                Relation::Initial(k) => {
+                    rest.remove(k);
+                    return Found::Follow(at);
+                }
+                Relation::Beside if node.alternatives == 1 => return Found::Follow(at),
+                Relation::Beside => {
+                    if node.children != NONE {
+                        work.push((Some(at), rest.clone()));
+                    }
+                    let known = partly.iter().position(|&(p, _)| p == node.process).unwrap_or_else(|| {
+                        partly.push((node.process, asleep(node.process)));
+                        partly.len() - 1
+                    });
+                    partly[known].1 += 1;
+                    if partly[known].1 >= node.alternatives {
+                        return Found::Covered;
                     }
                 }
                 Relation::Apart => {}
             }
-            (last, at) = (at, self.nodes[at as usize].next);
+            (last, at) = (Some(at), node.next);
         }
-        let branch = self.chain(v);
-        if last == NONE {
-            return branch;
-        }
-        self.nodes[last as usize].next = branch;
-        list
-    }
-
-    /// Follows a child: nothing to do at a leaf, or if nothing is left to insert.
-    fn insert_below(&mut self, at: Children, rest: &[Step<'_>], weak: bool) {
-        let children = self.nodes[at as usize].children;
-        if children != NONE && !rest.is_empty() {
-            let list = self.insert(children, rest, &|_| 0, weak);
-            debug_assert_eq!(list, children);
-        }
+        Found::Nothing(last)
     }
 
     /// A branch that is the sequence.
@@ -190,6 +210,19 @@ impl WakeupTrees {
             None => Relation::Beside,
         }
     }
+}
+
+/// What is left of a sequence on the way down a tree.
+type Rest<'v> = SmallVec<[Step<'v>; 24]>;
+
+/// What a list of siblings has for a sequence.
+enum Found {
+    /// A child that begins it.
+    Follow(Children),
+    /// All outcomes of some step, under each of which it is covered.
+    Covered,
+    /// Nothing; the last of the siblings, if there is any.
+    Nothing(Option<Children>),
 }
 
 /// How a child relates to a sequence.
