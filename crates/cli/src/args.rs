@@ -79,10 +79,12 @@ pub struct CheckArgs {
 }
 
 const EXIT_STATUS: &str = "Exit status: 0 no failure, and everything was looked at; 1 a failure; 2 usage, bad input or \
-unsupported; 3 no failure, but not everything was looked at.";
+unsupported; 3 no failure, but not everything was looked at. Ctrl-C ends the search and reports what it has; a second \
+one ends the command.";
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
 pub struct CompareArgs {
     /// The program (.maz)
     pub file: PathBuf,
@@ -111,6 +113,10 @@ pub struct PrintArgs {
     pub file: PathBuf,
 }
 
+/// What a search may keep if nobody says otherwise: a program that creates processes forever must not take the machine
+/// down.
+const MEMORY: u64 = 4 << 30;
+
 /// When to stop early, and in which order to go.
 #[derive(Debug, Args)]
 pub struct LimitArgs {
@@ -119,31 +125,35 @@ pub struct LimitArgs {
     pub timeout: Option<Duration>,
 
     /// Stop after this many executions of all kinds together
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), allow_negative_numbers = true)]
     pub max_executions: Option<u64>,
 
     /// Cut executions that are longer than this many steps [default: 100000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub max_depth: Option<u32>,
 
-    /// Stop when the search keeps more than this: bytes, or with K, M, G or T as in 512M
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    /// Stop when the search keeps more than this: bytes, or with K, M, G or T as in 512M [default: 4G]
+    #[arg(long, value_name = "BYTES", value_parser = bytes, allow_negative_numbers = true)]
     pub max_memory: Option<u64>,
 
     /// Try processes and choices in an order drawn from this number
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
 }
 
 impl LimitArgs {
+    /// The most steps of an execution.
+    pub fn depth(&self) -> usize {
+        self.max_depth.map_or(Limits::default().depth, |depth| depth as usize)
+    }
+
     /// The options of a search.
     pub fn options(&self, keep_going: bool) -> Options {
-        let default = Limits::default();
         let limits = Limits {
             executions: self.max_executions,
             time: self.timeout,
-            depth: self.max_depth.map_or(default.depth, |depth| depth as usize),
-            memory: self.max_memory,
+            depth: self.depth(),
+            memory: Some(self.max_memory.unwrap_or(MEMORY)),
         };
         let order = self.seed.map_or(Order::Natural, Order::Shuffled);
         Options { order, limits, keep_going, ..Options::default() }
@@ -159,9 +169,11 @@ pub fn algorithm(name: &str) -> Result<Algorithm, mazurka_explore::UnknownAlgori
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let wrong = || "expected a number of seconds, such as 10 or 0.5".to_owned();
+    let wrong =
+        || "expected a number of seconds, such as 10 or 0.5; without --timeout there is no limit".to_owned();
     let seconds: f64 = text.parse().map_err(|_| wrong())?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
+    // To some tools 0 means no limit, to others no time: better to ask.
+    Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero()).ok_or_else(wrong)
 }
 
 fn bytes(text: &str) -> Result<u64, String> {
@@ -209,7 +221,7 @@ mod tests {
             assert!(bytes(text).is_err(), "{text}");
         }
         assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
-        for text in ["", "-1", "nan", "inf", "1e300", "5s"] {
+        for text in ["", "-1", "0", "1e-30", "nan", "inf", "1e300", "5s"] {
             assert!(seconds(text).is_err(), "{text}");
         }
     }

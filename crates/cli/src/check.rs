@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use mazurka_explore::Limits;
 use mazurka_program::{Explain, Program, Schedule};
 use mazurka_report::{Progress, Report, Subject, TextOptions, check, check_schedule, json, text};
 
-use crate::args::{CheckArgs, algorithm};
+use crate::args::{CheckArgs, LimitArgs, algorithm};
 use crate::input::{self, FrontEnd};
 use crate::trouble::Trouble;
-use crate::{litmus, output};
+use crate::{interrupt, litmus, output};
 
 /// Checks, reports, and gives the exit status.
 pub fn run(arguments: &CheckArgs) -> Result<u8, Trouble> {
@@ -22,22 +23,41 @@ pub fn run(arguments: &CheckArgs) -> Result<u8, Trouble> {
             "none of naive, source, optimal has an as-published form; leave out --as-published",
         ));
     }
-    let schedule = arguments.replay.as_deref().map(schedule).transpose()?;
+    let schedule = arguments.replay.as_deref().map(|text| schedule(text, &arguments.limits)).transpose()?;
     let front_end = input::front_end(file)?;
     let program = match front_end {
         FrontEnd::Litmus => litmus::load(file, &arguments.front_end)?,
     };
     let subject = Subject { program: file.display().to_string(), options: arguments.front_end.clone() };
     let report = match schedule {
-        Some(schedule) => check_schedule(&program, subject, schedule).map_err(Trouble::input)?,
-        None => search(&program, subject, algorithm, arguments),
+        Some(schedule) => check_schedule(&program, subject, schedule).map_err(|misfit| {
+            Trouble::input(format!(
+                "{misfit}; a schedule fits only the program that it was printed for, with the same options after --"
+            ))
+        })?,
+        None => search(&program, subject, algorithm, arguments)?,
     };
     output::stdout(&written(&report, arguments, file))?;
     Ok(report.verdict().exit_status())
 }
 
-fn schedule(argument: &str) -> Result<Schedule, Trouble> {
-    input::schedule_text(argument)?.parse().map_err(|error| Trouble::input(format!("--replay: {error}")))
+/// The schedule to run. One that is longer than executions may be is refused before it is laid out in memory.
+fn schedule(argument: &str, limits: &LimitArgs) -> Result<Schedule, Trouble> {
+    let text = input::schedule_text(argument)?;
+    let (steps, most) = (steps_of(&text), limits.depth());
+    if steps > most {
+        return Err(Trouble::input(format!(
+            "--replay: the schedule has {steps} steps, but an execution has at most {most}; --max-depth {steps} allows it"
+        )));
+    }
+    text.parse().map_err(|error| Trouble::input(format!("--replay: {error}")))
+}
+
+/// How many steps a text has, if it is a schedule.
+fn steps_of(text: &str) -> usize {
+    let Some(items) = text.strip_prefix("v1:") else { return 0 };
+    let count = |item: &str| item.split_once('*').map_or(1, |(_, count)| count.parse().unwrap_or(1));
+    items.split(',').map(count).fold(0, usize::saturating_add)
 }
 
 fn search<P>(
@@ -45,14 +65,22 @@ fn search<P>(
     subject: Subject,
     algorithm: mazurka_explore::Algorithm,
     arguments: &CheckArgs,
-) -> Report
+) -> Result<Report, Trouble>
 where
     P: Program,
     P::Run: Explain,
 {
     let options = arguments.limits.options(arguments.keep_going);
     let mut progress = Progress::new();
-    check(program, subject, algorithm, &options, Some(&mut |counts, share| progress.update(counts, share)))
+    let mut watch = |counts: &_, share| {
+        progress.update(counts, share);
+        interrupt::asked()
+    };
+    let report = {
+        let _interruptible = interrupt::listen();
+        check(program, subject, algorithm, &options, Some(&mut watch))
+    };
+    report.map_err(Trouble::internal)
 }
 
 fn written(report: &Report, arguments: &CheckArgs, file: &Path) -> String {
@@ -71,6 +99,10 @@ fn written(report: &Report, arguments: &CheckArgs, file: &Path) -> String {
 /// The command that runs a schedule again, ready to be pasted into a shell.
 fn replay_command(file: &Path, schedule: &str, front_end: &[String]) -> String {
     let mut command = format!("mazurka check {} --replay '{schedule}'", quoted(&file.display().to_string()));
+    let steps = steps_of(schedule);
+    if steps > Limits::default().depth {
+        command += &format!(" --max-depth {steps}");
+    }
     if !front_end.is_empty() {
         command += " --";
         for option in front_end {
@@ -85,6 +117,15 @@ fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
     }
+    if word.contains(char::is_control) {
+        // The form for what a terminal would obey.
+        let escaped = |c: char| match c {
+            '\'' | '\\' => format!("\\{c}"),
+            c if c.is_control() => c.to_string().bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+            c => c.to_string(),
+        };
+        return format!("$'{}'", word.chars().map(escaped).collect::<String>());
+    }
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
@@ -97,5 +138,23 @@ mod tests {
         let options = ["--param".to_owned(), "n=3".to_owned()];
         let command = replay_command(Path::new("it's here.maz"), "v1:0", &options);
         assert_eq!(command, r"mazurka check 'it'\''s here.maz' --replay 'v1:0' -- --param n=3");
+        let command = replay_command(Path::new("it's\n\x1b.maz"), "v1:0", &[]);
+        assert_eq!(command, r"mazurka check $'it\'s\x0a\x1b.maz' --replay 'v1:0'");
+        let command = replay_command(Path::new("a.maz"), "v1:0*100000,1", &[]);
+        assert_eq!(command, "mazurka check a.maz --replay 'v1:0*100000,1' --max-depth 100001");
+    }
+
+    #[test]
+    fn steps_are_counted_without_being_laid_out() {
+        for (text, steps) in [
+            ("v1:", 1),
+            ("v1:0", 1),
+            ("v1:0*3,1,0.1#2", 5),
+            ("v1:0*4000000000,1*4000000000", 8_000_000_000),
+            ("v1:0*99999999999999999999,x", 2),
+            ("v2:0*7", 0),
+        ] {
+            assert_eq!(steps_of(text), steps, "{text}");
+        }
     }
 }

@@ -9,7 +9,7 @@ use mazurka_report::{Progress, Subject, Survey, survey_row};
 use crate::args::{CompareArgs, algorithm};
 use crate::input::{self, FrontEnd};
 use crate::trouble::{self, Trouble};
-use crate::{litmus, output};
+use crate::{interrupt, litmus, output};
 
 /// What `naive` gets where no time limit is given: it would rarely end.
 const NAIVE_TIME: Duration = Duration::from_secs(10);
@@ -27,13 +27,25 @@ pub fn run(arguments: &CompareArgs) -> Result<u8, Trouble> {
     };
     let row = |algorithm| {
         let mut progress = Progress::new();
-        let watch = &mut |counts: &_, share| progress.update(counts, share);
+        let watch = &mut |counts: &_, share| {
+            progress.update(counts, share);
+            interrupt::asked()
+        };
         survey_row(&program, algorithm, &options(arguments, algorithm), Some(watch))
     };
-    let rows = algorithms.into_iter().map(row).collect();
+    let mut rows = Vec::new();
+    let mut left = algorithms.into_iter();
+    {
+        let _interruptible = interrupt::listen();
+        while interrupt::asked().is_continue() {
+            let Some(algorithm) = left.next() else { break };
+            rows.push(row(algorithm));
+        }
+    }
+    let not_run: Vec<&str> = left.map(Algorithm::name).collect();
     let program = arguments.file.display().to_string();
     let survey = Survey { subject: Subject { program, options: arguments.front_end.clone() }, rows };
-    report(&survey, arguments)
+    report(&survey, &not_run, arguments)
 }
 
 fn options(arguments: &CompareArgs, algorithm: Algorithm) -> Options {
@@ -44,7 +56,7 @@ fn options(arguments: &CompareArgs, algorithm: Algorithm) -> Options {
     options
 }
 
-fn report(survey: &Survey, arguments: &CompareArgs) -> Result<u8, Trouble> {
+fn report(survey: &Survey, not_run: &[&str], arguments: &CompareArgs) -> Result<u8, Trouble> {
     if arguments.json {
         output::stdout(&format!("{}\n", survey_json(survey)))?;
     } else {
@@ -53,12 +65,18 @@ fn report(survey: &Survey, arguments: &CompareArgs) -> Result<u8, Trouble> {
         if naive && arguments.limits.timeout.is_none() {
             text += "\nnaive has a time limit of 10 s unless --timeout says otherwise\n";
         }
+        if !not_run.is_empty() {
+            text += &format!("\nnot run, because of the interruption: {}\n", not_run.join(", "));
+        }
         output::stdout(&text)?;
     }
-    let Some(what) = survey.disagreement() else { return Ok(survey.verdict().exit_status()) };
+    if let Some(verdict) = survey.verdict() {
+        return Ok(verdict.exit_status());
+    }
     // Two searches that both looked at everything can't differ, unless one is wrong: then there is no verdict.
-    output::stderr(&format!(
-        "error: internal error: {what}; one of them is wrong, please report it with the program\n"
-    ));
+    let told = survey.disagreement().map(|what| format!("{what}; one of them is wrong"));
+    let noticed = || survey.internal_error().map(|error| error.to_string());
+    let what = told.or_else(noticed).unwrap_or_default();
+    output::stderr(&format!("error: {}\n", Trouble::internal(what).message()));
     Ok(trouble::EXIT)
 }

@@ -3,8 +3,6 @@
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::Mutex;
 
-use mazurka_report::json::ErrorKind;
-
 use crate::trouble::Trouble;
 
 /// What the last panic said and where, since what is caught says only the former.
@@ -29,14 +27,7 @@ fn remember(info: &PanicHookInfo<'_>) {
 
 fn internal() -> Trouble {
     let what = LAST.lock().ok().and_then(|mut last| last.take()).unwrap_or_default();
-    let version = env!("CARGO_PKG_VERSION");
-    Trouble::new(
-        ErrorKind::Internal,
-        format!(
-            "internal error: {what}. This is a bug of mazurka {version} and no verdict on your program; please \
-             report it with this message, the command line and the program"
-        ),
-    )
+    Trouble::internal(what)
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ pub fn read_program(path: &Path) -> Result<String, Trouble> {
 pub fn schedule_text(argument: &str) -> Result<String, Trouble> {
     match argument.strip_prefix('@') {
         Some(file) => Ok(read(Path::new(file), LARGEST_SCHEDULE, "a schedule")?.trim().to_owned()),
-        None => Ok(argument.to_owned()),
+        None => Ok(argument.trim().to_owned()),
     }
 }
 
@@ -68,9 +68,23 @@ fn read(path: &Path, largest: u64, what: &str) -> Result<String, Trouble> {
         return Err(too_large());
     }
     String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        refuse(format!("this is not text in UTF-8: the byte at {at} (from 0) belongs to no character"))
+        if matches!(error.as_bytes(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
+            return refuse("this is text in UTF-16; save it as UTF-8".to_owned());
+        }
+        let (before, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
+        let place = format!("{name}:{}", line_and_column(before));
+        let byte = rest.first().copied().unwrap_or_default();
+        Trouble::input(format!("{place}: this is not text in UTF-8 (the byte {byte:#04x}); save it as UTF-8"))
+            .at(place)
     })
+}
+
+/// Where one is after a text, as `line:column`, both from 1.
+fn line_and_column(before: &[u8]) -> String {
+    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+    let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
+    format!("{line}:{column}")
 }
 
 fn reason(error: &std::io::Error) -> String {

@@ -3,14 +3,20 @@
 use std::path::Path;
 
 use clap::Parser;
-use mazurka_litmus::{Litmus, Source, ast::Ast, compile, parse};
+use mazurka_litmus::ast::{Ast, Item};
+use mazurka_litmus::{Litmus, Source, compile, parse, print_expr};
 
 use crate::input;
 use crate::trouble::Trouble;
 
 /// The options of the front end for `.maz` files, after `--`.
 #[derive(Debug, Parser)]
-#[command(name = "mazurka check FILE.maz --", no_binary_name = true, disable_help_flag = true)]
+#[command(
+    name = "mazurka",
+    no_binary_name = true,
+    disable_help_flag = true,
+    override_usage = "mazurka check FILE.maz -- --param NAME=VALUE ..."
+)]
 pub struct LitmusOptions {
     /// Sets a `param` of the program
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parameter)]
@@ -36,11 +42,46 @@ pub fn load(path: &Path, options: &[String]) -> Result<Litmus, Trouble> {
         }
     }
     let (ast, source) = read(path)?;
+    check_names(&params, &ast)
+        .map_err(|why| Trouble::input(format!("{}: {why}", path.display())).at(path.display()))?;
     compile(&ast, &source, &params).map_err(|diagnostics| Trouble::of_file(diagnostics, source))
 }
 
+/// Complains of names that are no parameter's, and says which there are.
+fn check_names(params: &[(String, i64)], ast: &Ast) -> Result<(), String> {
+    let declared: Vec<(&str, String)> = ast
+        .items
+        .iter()
+        .filter_map(|item| match item {
+            Item::Param(name, value) => Some((name.text.as_str(), print_expr(value))),
+            _ => None,
+        })
+        .collect();
+    let unknown: Vec<String> = params
+        .iter()
+        .filter(|(name, _)| !declared.iter().any(|(known, _)| known == name))
+        .map(|(name, value)| format!("--param {name}={value}"))
+        .collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let told: Vec<String> = declared.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let there_are = match told.len() {
+        0 => "it has none; `param n = 3;` at the top of it declares one".to_owned(),
+        1 => format!("it has one: {}", told[0]),
+        _ => format!("it has: {}", told.join(", ")),
+    };
+    let what = if unknown.len() == 1 { "no such parameter" } else { "no such parameters" };
+    Err(format!("{}: the program has {what}; {there_are}", unknown.join(" ")))
+}
+
 fn parameter(text: &str) -> Result<(String, i64), String> {
-    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as n=3")?;
-    let value = value.trim().parse().map_err(|_| format!("{value} is not a whole number of 64 bits"))?;
-    Ok((name.trim().to_owned(), value))
+    let wrong = "expected NAME=VALUE, such as n=3";
+    let (name, value) = text.split_once('=').ok_or(wrong)?;
+    let (name, value) = (name.trim(), value.trim());
+    if name.is_empty() || value.is_empty() {
+        return Err(wrong.to_owned());
+    }
+    let value = value.parse().map_err(|_| format!("{value} is not a whole number of 64 bits"))?;
+    Ok((name.to_owned(), value))
 }

@@ -9,6 +9,7 @@ mod check;
 mod compare;
 mod guard;
 mod input;
+mod interrupt;
 mod litmus;
 mod output;
 mod print;

@@ -45,6 +45,18 @@ impl Trouble {
         Trouble::new(ErrorKind::Unsupported, message.to_string())
     }
 
+    /// A bug of ours.
+    pub fn internal(what: impl fmt::Display) -> Trouble {
+        let version = env!("CARGO_PKG_VERSION");
+        Trouble::new(
+            ErrorKind::Internal,
+            format!(
+                "internal error: {what}. This is a bug of mazurka {version} and no verdict on your program; please \
+                 report it with this message, the command line and the program"
+            ),
+        )
+    }
+
     /// At a file.
     #[must_use]
     pub fn at(mut self, location: impl fmt::Display) -> Trouble {
@@ -98,7 +110,6 @@ impl Trouble {
     }
 
     /// The message alone.
-    #[cfg(test)]
     pub fn message(&self) -> &str {
         &self.report.message
     }

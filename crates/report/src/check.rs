@@ -1,26 +1,48 @@
 //! From a program to a report: by a search, or by one schedule.
 
+use std::fmt;
 use std::time::Instant;
 
 use mazurka_explore::{Algorithm, Counts, NotExhaustive, Options, Summary, explore};
 use mazurka_program::{Explain, Failure, FailureKind, Program, Schedule};
 
-use crate::collect::{Collector, Found, Watch, same};
+use crate::collect::{Collected, Collector, Found, Watch, same};
 use crate::replay::{End, Misfit, Story, StoryFailure, replay};
 use crate::report::{Counterexample, Method, Report, Subject};
+use crate::text::counted;
 
 /// All stories of a report together have at most so many steps, but for the first, which is always told. It keeps a
 /// hundred failures of a hundred thousand steps each from filling the memory.
 const MAX_TOLD: usize = 200_000;
 
+/// A bug of ours that a search noticed: what was to hold always did not. There is no verdict then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InternalError {
+    /// The algorithm that has it.
+    pub algorithm: Algorithm,
+    /// What does not hold.
+    pub what: &'static str,
+}
+
+impl fmt::Display for InternalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.algorithm, self.what)
+    }
+}
+
+impl std::error::Error for InternalError {}
+
 /// Searches a program for failures: for the first, or with [`Options::keep_going`] for all.
+///
+/// # Errors
+/// If the search noticed a bug of ours. Unless it had met a failure, which is one whatever else happened.
 pub fn check<'a, P>(
     program: &P,
     subject: Subject,
     algorithm: Algorithm,
     options: &Options,
     watch: Option<&'a mut Watch<'a>>,
-) -> Report
+) -> Result<Report, InternalError>
 where
     P: Program,
     P::Run: Explain,
@@ -29,12 +51,17 @@ where
     let mut collector = Collector::new(options.keep_going, watch);
     let summary = explore(program, algorithm, options, &mut collector);
     let seconds = begin.elapsed().as_secs_f64();
-    let (found, more_failures) = collector.into_found();
-    let mut failures = tell(program, &found, MAX_TOLD);
-    let reason = reason(&summary);
+    let collected = collector.collected();
+    if collected.found.is_empty()
+        && let Some(what) = internal_error(&summary)
+    {
+        return Err(InternalError { algorithm, what });
+    }
+    let mut failures = tell(program, &collected.found, options.keep_going, MAX_TOLD);
+    let reason = reason(&summary, &collected, options.keep_going);
     failures.extend(summary.broken.map(broken));
-    let (method, counts) = (Method::Search(algorithm), summary.counts);
-    Report { subject, method, counts, seconds, reason, failures, more_failures, story: None }
+    let (method, counts, more_failures) = (Method::Search(algorithm), summary.counts, collected.more);
+    Ok(Report { subject, method, counts, seconds, reason, failures, more_failures, story: None })
 }
 
 /// Runs one schedule of a program.
@@ -53,18 +80,19 @@ where
     let reason = Some(format!("only one schedule was run{}", end_text(&story.end)));
     let mut found: Vec<Found> = Vec::new();
     for met in &story.failures {
-        if !found.iter().any(|known| same(&known.failure, &met.failure)) {
-            found.push(Found { failure: met.failure.clone(), schedule: schedule.clone() });
+        let next = Found::once(met.failure.clone(), Vec::new(), schedule.clone());
+        if !found.iter().any(|known| known.is_like(&next)) {
+            found.push(next);
         }
     }
-    let failures = tell(program, &found, MAX_TOLD);
+    let failures = tell(program, &found, false, MAX_TOLD);
     let story = failures.is_empty().then_some(story);
     let method = Method::Replay(schedule);
     Ok(Report { subject, method, counts, seconds, reason, failures, more_failures: false, story })
 }
 
 /// The failures, confirmed; those with stories that exceed the most steps to be told come without.
-fn tell<P>(program: &P, found: &[Found], most: usize) -> Vec<Counterexample>
+fn tell<P>(program: &P, found: &[Found], counted: bool, most: usize) -> Vec<Counterexample>
 where
     P: Program,
     P::Run: Explain,
@@ -73,6 +101,7 @@ where
     let mut failures = Vec::new();
     for found in found {
         let mut failure = confirm(program, found);
+        failure.executions = failure.executions.filter(|_| counted);
         let steps = failure.story.as_ref().map_or(0, |story| story.steps.len());
         if told > 0 && told + steps > most {
             failure.story = None;
@@ -108,11 +137,18 @@ where
     let StoryFailure { steps, failure, process } = met.clone();
     if steps < found.schedule.steps.len() {
         // What came after the failure is of no interest: tell it as a replay of the shorter schedule will.
-        let mut schedule = found.schedule.clone();
-        schedule.steps.truncate(steps);
-        return confirm(program, &Found { failure, schedule });
+        let mut found = found.clone();
+        found.schedule.steps.truncate(steps);
+        return confirm(program, &found);
     }
-    Counterexample { failure, process, schedule: Some(found.schedule.clone()), story: Some(story) }
+    Counterexample {
+        failure,
+        process,
+        executions: Some(found.executions),
+        varies: found.varies,
+        schedule: Some(found.schedule.clone()),
+        story: Some(story),
+    }
 }
 
 fn not_repeated(found: &Found, story: Option<Story>, why: &str) -> Counterexample {
@@ -126,20 +162,60 @@ fn not_repeated(found: &Found, story: Option<Story>, why: &str) -> Counterexampl
         place: place.clone(),
         process: None,
     };
-    Counterexample { failure, process: None, schedule: Some(found.schedule.clone()), story }
+    let schedule = Some(found.schedule.clone());
+    Counterexample { failure, process: None, executions: None, varies: false, schedule, story }
 }
 
 fn broken(failure: Failure) -> Counterexample {
-    Counterexample { failure, process: None, schedule: None, story: None }
+    Counterexample { failure, process: None, executions: None, varies: false, schedule: None, story: None }
 }
 
-pub(crate) fn reason(summary: &Summary) -> Option<String> {
-    match &summary.not_exhaustive {
+/// What a search found wrong with itself.
+pub(crate) fn internal_error(summary: &Summary) -> Option<&'static str> {
+    match summary.not_exhaustive {
+        Some(NotExhaustive::Internal(what)) => Some(what),
+        _ => None,
+    }
+}
+
+/// Why a search did not look at everything, and what to do about it.
+pub(crate) fn reason(summary: &Summary, collected: &Collected, keep_going: bool) -> Option<String> {
+    if collected.interrupted && summary.not_exhaustive.is_some() {
+        return Some("the search was interrupted".to_owned());
+    }
+    Some(match summary.not_exhaustive.as_ref() {
         Some(NotExhaustive::Stopped) => {
-            Some("the search stopped at the first failure (--keep-going looks for others)".to_owned())
+            "the search stopped at the first failure (--keep-going looks for others)".to_owned()
         }
-        Some(reason) => Some(reason.to_string()),
-        None => summary.broken.as_ref().map(|_| "the program did not repeat what it had done".to_owned()),
+        Some(NotExhaustive::Executions(1)) => "the limit of 1 execution was reached".to_owned(),
+        Some(NotExhaustive::Depth(steps)) => {
+            let cut = format!("an execution was cut after {}", counted(*steps as u64, "step"));
+            match keep_going {
+                true => format!("{cut}; bound its loops or raise --max-depth (another --seed may show more)"),
+                false => {
+                    format!(
+                        "{cut}; bound its loops, raise --max-depth, or go on with --keep-going and a --seed"
+                    )
+                }
+            }
+        }
+        Some(NotExhaustive::Memory(bytes)) => {
+            format!("the memory limit of {} was reached; --max-memory raises it", size_text(*bytes))
+        }
+        Some(reason) => reason.to_string(),
+        None => {
+            summary.broken.as_ref()?;
+            "the program did not repeat what it had done".to_owned()
+        }
+    })
+}
+
+/// A number of bytes as the option takes it: `512M`.
+fn size_text(bytes: u64) -> String {
+    let units = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
+    match units.into_iter().find(|&(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift)) {
+        Some((shift, unit)) => format!("{}{unit}", bytes >> shift),
+        None => format!("{bytes} bytes"),
     }
 }
 
@@ -186,12 +262,12 @@ mod tests {
         let toy = Toy::new(&[&[Op::Expect(0, 1), Op::Expect(0, 2), Op::Expect(0, 3)]]);
         let schedule: Schedule = "v1:0*3".parse().unwrap();
         let failures = replay(&toy, &schedule).unwrap().failures;
-        let found: Vec<Found> = failures
-            .into_iter()
-            .map(|met| Found { failure: met.failure, schedule: schedule.clone() })
-            .collect();
-        let told =
-            |most| tell(&toy, &found, most).iter().map(|failure| failure.story.is_some()).collect::<Vec<_>>();
+        let found: Vec<Found> =
+            failures.into_iter().map(|met| Found::once(met.failure, Vec::new(), schedule.clone())).collect();
+        let told = |most| {
+            let failures = tell(&toy, &found, false, most);
+            failures.iter().map(|failure| failure.story.is_some()).collect::<Vec<_>>()
+        };
         assert_eq!(told(6), [true, true, true]);
         assert_eq!(told(3), [true, true, false]);
         assert_eq!(told(0), [true, false, false]);

@@ -1,12 +1,45 @@
-//! Who waits for whom in a circle.
+//! Who waits for whom: circles, and who is to blame.
+
+use std::collections::HashMap;
+
+use mazurka_program::{ProcessId, WaitExplanation};
 
 use crate::replay::Waiting;
 
 /// The circles among processes that wait, each as the names on it; a process is on at most one of them.
 pub(crate) fn cycles(waiting: &[Waiting]) -> Vec<Vec<&str>> {
-    let mut search =
-        Search { waiting, state: vec![State::New; waiting.len()], path: Vec::new(), found: Vec::new() };
-    for at in 0..waiting.len() {
+    let places: HashMap<&str, usize> =
+        waiting.iter().enumerate().map(|(at, wait)| (wait.process.as_str(), at)).collect();
+    let targets =
+        |wait: &Waiting| wait.waits_on.iter().filter_map(|path| places.get(path.as_str()).copied()).collect();
+    let circles = circles(waiting.iter().map(targets).collect());
+    let name = |at: usize| waiting[at].name.as_str();
+    circles.into_iter().map(|circle| circle.into_iter().map(name).collect()).collect()
+}
+
+/// Which processes that wait don't do so merely because another one waits: those on a circle, and those that wait for
+/// nobody who waits. The others would go on if these did.
+pub(crate) fn to_blame(waiting: &[WaitExplanation]) -> Vec<bool> {
+    let mut places: Vec<(ProcessId, usize)> =
+        waiting.iter().enumerate().map(|(at, wait)| (wait.process, at)).collect();
+    places.sort_unstable();
+    let place = |process: &ProcessId| {
+        places.binary_search_by_key(process, |&(process, _)| process).ok().map(|found| places[found].1)
+    };
+    let targets: Vec<Vec<usize>> =
+        waiting.iter().map(|wait| wait.waits_on.iter().filter_map(place).collect()).collect();
+    let mut to_blame: Vec<bool> = targets.iter().map(Vec::is_empty).collect();
+    for at in circles(targets).into_iter().flatten() {
+        to_blame[at] = true;
+    }
+    to_blame
+}
+
+/// The circles of a graph, given by its edges; each node is on at most one of them.
+fn circles(targets: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+    let state = vec![State::New; targets.len()];
+    let mut search = Search { targets, state, path: Vec::new(), found: Vec::new() };
+    for at in 0..search.targets.len() {
         search.visit(at);
     }
     search.found
@@ -19,15 +52,15 @@ enum State {
     Done,
 }
 
-struct Search<'a> {
-    waiting: &'a [Waiting],
+struct Search {
+    targets: Vec<Vec<usize>>,
     state: Vec<State>,
     path: Vec<usize>,
-    found: Vec<Vec<&'a str>>,
+    found: Vec<Vec<usize>>,
 }
 
-impl<'a> Search<'a> {
-    /// Walks along the waits, without recursion: a circle may be as long as there are processes.
+impl Search {
+    /// Walks along the edges, without recursion: a circle may be as long as there are processes.
     fn visit(&mut self, root: usize) {
         let mut at = root;
         loop {
@@ -35,12 +68,12 @@ impl<'a> Search<'a> {
                 self.state[at] = State::OnPath;
                 self.path.push(at);
             }
-            let targets = self.targets(at);
-            if let Some(&target) = targets.iter().find(|&&t| self.state[t] == State::OnPath) {
+            let next = |state: State| self.targets[at].iter().copied().find(|&t| self.state[t] == state);
+            if let Some(target) = next(State::OnPath) {
                 self.close(target);
                 return;
             }
-            if let Some(&target) = targets.iter().find(|&&t| self.state[t] == State::New) {
+            if let Some(target) = next(State::New) {
                 at = target;
                 continue;
             }
@@ -53,15 +86,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn targets(&self, at: usize) -> Vec<usize> {
-        let paths = self.waiting[at].waits_on.iter();
-        paths.filter_map(|path| self.waiting.iter().position(|wait| wait.process == *path)).collect()
-    }
-
     fn close(&mut self, target: usize) {
         let from = self.path.iter().position(|&at| at == target).unwrap_or(0);
-        let circle = self.path[from..].iter().map(|&at| self.waiting[at].name.as_str()).collect();
-        self.found.push(circle);
+        self.found.push(self.path[from..].to_vec());
         for at in self.path.drain(..) {
             self.state[at] = State::Done;
         }
@@ -97,6 +124,28 @@ mod tests {
         for (waits, expected) in table {
             let waiting: Vec<Waiting> = waits.iter().map(|(name, on)| wait(name, on)).collect();
             assert_eq!(cycles(&waiting), expected, "{waits:?}");
+        }
+    }
+
+    #[test]
+    fn who_waits_only_because_others_do_is_not_to_blame() {
+        type Row = (&'static [(u32, &'static [u32])], &'static [bool]);
+        let table: [Row; 4] = [
+            (&[(0, &[1]), (1, &[0]), (2, &[0]), (3, &[2])], &[true, true, false, false]),
+            (&[(0, &[1]), (1, &[])], &[false, true]),
+            (&[(5, &[9]), (3, &[5])], &[true, false]),
+            (&[(0, &[0])], &[true]),
+        ];
+        for (waits, expected) in table {
+            let wait = |&(process, on): &(u32, &[u32])| WaitExplanation {
+                process: ProcessId(process),
+                operation: String::new(),
+                waits_for: String::new(),
+                waits_on: on.iter().map(|&p| ProcessId(p)).collect(),
+                place: None,
+            };
+            let waiting: Vec<WaitExplanation> = waits.iter().map(wait).collect();
+            assert_eq!(to_blame(&waiting), expected, "{waits:?}");
         }
     }
 }

@@ -6,7 +6,7 @@ use mazurka_program::{Observed, Place};
 
 use crate::layout::{Column, Grid, Row};
 use crate::replay::{Story, StoryStep};
-use crate::style::{Paint, clean, width};
+use crate::style::{Paint, clean, short_operation, width};
 
 /// A story with no more steps than this is told in full.
 const LONG: usize = 60;
@@ -22,6 +22,9 @@ const NARROW: usize = 16;
 const NARROW_WORD: usize = 24;
 /// Nor is the operation in a list below this.
 const NARROW_LIST: usize = 24;
+
+/// So many values that one step read or wrote are told, unless everything is asked for.
+const MOST_VALUES: usize = 16;
 
 /// What of a story to show, and how.
 pub(crate) struct Telling<'a> {
@@ -52,13 +55,16 @@ pub(crate) fn interleaving(story: &Story, telling: &Telling<'_>) -> String {
     let actors = actors(story, &items);
     // With so many processes no table fits, and none need be tried.
     if actors.len() * NARROW < telling.width {
-        let table = table(story, &items, &actors, telling.last);
+        let table = table(story, &items, &actors, telling);
         if let Some(widths) = table.fit(telling.width) {
             return table.draw(&widths, telling.paint);
         }
     }
-    let list = list(story, &items, &actors, telling.last);
-    let widths = list.fit(telling.width).unwrap_or_else(|| list.narrowest());
+    let mut list = list(story, &items, &actors, telling);
+    let widths = list.fit(telling.width).unwrap_or_else(|| {
+        list.break_remarks();
+        list.fit(telling.width).unwrap_or_else(|| list.narrowest())
+    });
     list.draw(&widths, telling.paint)
 }
 
@@ -132,7 +138,7 @@ fn actors(story: &Story, items: &[Item]) -> BTreeMap<Vec<u32>, Actor> {
             *named.entry(title.clone()).or_default() += 1;
             Actor { title, longest_word: 0 }
         });
-        let longest = clean(&step.operation).split(' ').map(width).max().unwrap_or(0);
+        let longest = short_operation(&step.operation).split(' ').map(width).max().unwrap_or(0);
         actor.longest_word = actor.longest_word.max(longest);
     }
     for (path, actor) in &mut actors {
@@ -144,7 +150,7 @@ fn actors(story: &Story, items: &[Item]) -> BTreeMap<Vec<u32>, Actor> {
     actors
 }
 
-fn table(story: &Story, items: &[Item], actors: &BTreeMap<Vec<u32>, Actor>, last: Last<'_>) -> Grid {
+fn table(story: &Story, items: &[Item], actors: &BTreeMap<Vec<u32>, Actor>, telling: &Telling<'_>) -> Grid {
     let column = |actor: &Actor| Column {
         heading: actor.title.clone(),
         narrowest: NARROW.max(width(&actor.title)).max(actor.longest_word.min(NARROW_WORD)),
@@ -153,26 +159,27 @@ fn table(story: &Story, items: &[Item], actors: &BTreeMap<Vec<u32>, Actor>, last
     let paths: Vec<&Vec<u32>> = actors.keys().collect();
     let cells = |step: &StoryStep| {
         let column = paths.binary_search(&&path(&step.process)).unwrap_or(0);
-        vec![(column, clean(&step.operation))]
+        vec![(column, short_operation(&step.operation))]
     };
-    grid(story, items, last, columns, cells)
+    grid(story, items, telling, columns, cells)
 }
 
-fn list(story: &Story, items: &[Item], actors: &BTreeMap<Vec<u32>, Actor>, last: Last<'_>) -> Grid {
+fn list(story: &Story, items: &[Item], actors: &BTreeMap<Vec<u32>, Actor>, telling: &Telling<'_>) -> Grid {
     let widest = actors.values().map(|actor| width(&actor.title)).max().unwrap_or(0);
     let columns = vec![
         Column { heading: "process".to_owned(), narrowest: widest.max("process".len()) },
         Column { heading: "operation".to_owned(), narrowest: NARROW_LIST },
     ];
-    let cells =
-        |step: &StoryStep| vec![(0, actors[&path(&step.process)].title.clone()), (1, clean(&step.operation))];
-    grid(story, items, last, columns, cells)
+    let cells = |step: &StoryStep| {
+        vec![(0, actors[&path(&step.process)].title.clone()), (1, short_operation(&step.operation))]
+    };
+    grid(story, items, telling, columns, cells)
 }
 
 fn grid(
     story: &Story,
     items: &[Item],
-    last: Last<'_>,
+    telling: &Telling<'_>,
     columns: Vec<Column>,
     cells: impl Fn(&StoryStep) -> Vec<(usize, String)>,
 ) -> Grid {
@@ -181,12 +188,12 @@ fn grid(
         Item::LeftOut(range) => Row::Gap(format!("{} steps left out; --full-trace shows them", range.len())),
         Item::Shown(at) => {
             let step = &story.steps[*at];
-            let last = if at + 1 == story.steps.len() { last } else { Last::Plain };
+            let last = if at + 1 == story.steps.len() { telling.last } else { Last::Plain };
             Row::Step {
                 number: at + 1,
                 line: step.place.as_ref().map_or(String::new(), |place| line(place, one_file)),
                 cells: cells(step),
-                remarks: remarks(step, last),
+                remarks: remarks(step, last, if telling.full { usize::MAX } else { MOST_VALUES }),
                 marked: matches!(last, Last::Failed(_)),
             }
         }
@@ -211,7 +218,7 @@ fn line(place: &Place, one_file: bool) -> String {
 
 /// What a step read, with where that came from, what it wrote, what else there is to say, and where its process failed
 /// afterwards, before it came to another step.
-fn remarks(step: &StoryStep, last: Last<'_>) -> Vec<String> {
+fn remarks(step: &StoryStep, last: Last<'_>, most: usize) -> Vec<String> {
     let reads = step.reads.iter().map(|read| match read.source {
         None => format!("{} (initial)", value(read)),
         Some(source) => format!("{} from step {}", value(read), source + 1),
@@ -225,8 +232,8 @@ fn remarks(step: &StoryStep, last: Last<'_>) -> Vec<String> {
         _ => None,
     };
     let mut groups = vec![
-        enumeration("reads", reads.collect()),
-        enumeration("writes", writes.collect()),
+        enumeration("reads", reads.collect(), most),
+        enumeration("writes", writes.collect(), most),
         note.into_iter().collect(),
         failed.into_iter().collect(),
     ];
@@ -238,7 +245,12 @@ fn remarks(step: &StoryStep, last: Last<'_>) -> Vec<String> {
     groups.concat()
 }
 
-fn enumeration(verb: &str, values: Vec<String>) -> Vec<String> {
+fn enumeration(verb: &str, mut values: Vec<String>, most: usize) -> Vec<String> {
+    if values.len() > most.saturating_add(1) {
+        let more = values.len() - most;
+        values.truncate(most);
+        values.push(format!("and {more} more (--full-trace shows them)"));
+    }
     let last = values.len().saturating_sub(1);
     let item = |(at, value): (usize, String)| {
         let verb = if at == 0 { format!("{verb} ") } else { String::new() };

@@ -7,7 +7,7 @@ use mazurka_program::{Failure, Observed, Place};
 use serde::Serialize;
 
 use crate::replay::{Story, StoryStep, Waiting};
-use crate::report::{Counterexample, Method, Report};
+use crate::report::{Counterexample, Method, Report, Verdict};
 use crate::survey::{Survey, SurveyRow};
 
 /// The version of the schema.
@@ -42,7 +42,7 @@ pub fn survey_json(survey: &Survey) -> String {
         schema: SCHEMA,
         program: &survey.subject.program,
         options: &survey.subject.options,
-        verdict: survey.verdict().name(),
+        verdict: survey.verdict().map(Verdict::name),
         runs: survey.rows.iter().map(survey_run).collect(),
         disagreement: survey.disagreement(),
     })
@@ -121,7 +121,8 @@ struct SurveyJson<'a> {
     schema: u32,
     program: &'a str,
     options: &'a [String],
-    verdict: &'static str,
+    /// None where an algorithm is wrong.
+    verdict: Option<&'static str>,
     runs: Vec<RunJson<'a>>,
     disagreement: Option<String>,
 }
@@ -180,6 +181,7 @@ struct FailureJson<'a> {
     #[serde(flatten)]
     failure: BareFailureJson<'a>,
     process: Option<&'a str>,
+    executions: Option<u64>,
     schedule: Option<String>,
     trace: Vec<StepJson<'a>>,
     trace_omitted: bool,
@@ -228,6 +230,7 @@ fn failure(failure: &Counterexample) -> FailureJson<'_> {
     FailureJson {
         failure: bare(&failure.failure),
         process: failure.process.as_deref(),
+        executions: failure.executions,
         schedule: failure.schedule.as_ref().map(ToString::to_string),
         trace: story.map(trace).unwrap_or_default(),
         trace_omitted: story.is_none(),
@@ -250,7 +253,7 @@ fn survey_run(row: &SurveyRow) -> RunJson<'_> {
         reason: row.reason.as_deref(),
         counts: CountsJson::from(&row.counts),
         seconds: row.seconds,
-        failures: row.failures.iter().map(bare).collect(),
+        failures: row.failures.iter().map(|found| bare(&found.failure)).collect(),
         more_failures: row.more_failures,
     }
 }

@@ -81,6 +81,15 @@ impl Grid {
         None
     }
 
+    /// Lets remarks be broken between words, for a terminal that is too narrow for the longest.
+    pub(crate) fn break_remarks(&mut self) {
+        for row in &mut self.rows {
+            if let Row::Step { remarks, .. } = row {
+                *remarks = remarks.iter().flat_map(|remark| remark.split(' ')).map(str::to_owned).collect();
+            }
+        }
+    }
+
     /// The least widths, for a terminal that is too narrow whatever is done.
     pub(crate) fn narrowest(&self) -> Widths {
         let mut widths = self.natural();

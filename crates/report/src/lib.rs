@@ -28,8 +28,8 @@ mod text;
 #[cfg(test)]
 mod toy;
 
-pub use check::{check, check_schedule, confirm};
-pub use collect::{Collector, Found, MAX_FAILURES, Watch};
+pub use check::{InternalError, check, check_schedule, confirm};
+pub use collect::{Collected, Collector, Found, MAX_FAILURES, Watch};
 pub use json::json;
 #[cfg(feature = "progress")]
 pub use progress::Progress;

@@ -9,6 +9,7 @@ use std::fmt;
 
 use mazurka_program::{
     Explain, Explanation, Failure, Footprints, Observed, Place, ProcessId, Program, Schedule, Step, Stop,
+    WaitExplanation,
 };
 
 use crate::collect;
@@ -185,16 +186,16 @@ fn story_step<R: Explain>(run: &R, told: Explanation) -> StoryStep {
 }
 
 fn waiting<R: Explain>(run: &R) -> Vec<Waiting> {
-    let told = collect::waiting(run).into_iter();
-    told.map(|wait| Waiting {
+    let waiting = collect::in_order(run, run.explain_waiting());
+    let told = |wait: WaitExplanation| Waiting {
         process: run.names().display(wait.process).to_string(),
         name: run.process_name(wait.process),
         operation: wait.operation,
         waits_for: wait.waits_for,
         waits_on: wait.waits_on.iter().map(|&p| run.names().display(p).to_string()).collect(),
         place: wait.place,
-    })
-    .collect()
+    };
+    waiting.into_iter().map(told).collect()
 }
 
 fn end<R: Explain>(
@@ -223,7 +224,7 @@ fn end<R: Explain>(
     if waiting.is_empty() {
         return End::Finished;
     }
-    let deadlock = collect::deadlock(&collect::waiting(run), |p| run.process_name(p));
+    let deadlock = collect::deadlock_of(run, run.explain_waiting());
     failures.push(story_failure(run, steps, deadlock));
     End::Deadlock
 }

@@ -103,7 +103,12 @@ pub struct Counterexample {
     pub failure: Failure,
     /// The name of the process that did it, if one did.
     pub process: Option<String>,
-    /// The shortest part of its execution that shows it. None if the search itself broke.
+    /// In how many executions it was met; none if nobody counted them: the search ended with this one, or one schedule
+    /// was run.
+    pub executions: Option<u64>,
+    /// Whether its message was another in some of them: values that differ.
+    pub varies: bool,
+    /// The shortest part of the first of these executions that shows it. None if the search itself broke.
     pub schedule: Option<Schedule>,
     /// That schedule, told. None if there is no schedule, or if the report would have grown too large.
     pub story: Option<Story>,

@@ -42,6 +42,18 @@ pub fn clean(text: &str) -> String {
     line
 }
 
+/// An operation with more characters than this is shown in part.
+const LONGEST_OPERATION: usize = 240;
+
+/// An operation on one line: it may quote as much of the program as its author liked to write.
+pub(crate) fn short_operation(text: &str) -> String {
+    let line = clean(text);
+    match line.char_indices().nth(LONGEST_OPERATION) {
+        Some((end, _)) => format!("{} ...", &line[..end]),
+        None => line,
+    }
+}
+
 /// How many columns of a terminal the text takes.
 pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)

@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use mazurka_explore::{Algorithm, Counts, Options, explore};
-use mazurka_program::{Explain, Failure, Program};
+use mazurka_program::{Explain, Program, Schedule};
 
-use crate::check::reason;
-use crate::collect::{Collector, Watch, same};
+use crate::check::{InternalError, internal_error, reason};
+use crate::collect::{Collector, Found, Watch};
 use crate::report::{Subject, Verdict};
 use crate::style::{Paint, Tone, clean, pad, width};
 use crate::text::{headline, seconds_text};
@@ -32,9 +32,11 @@ pub struct SurveyRow {
     /// Why it did not look at everything; none if it did.
     pub reason: Option<String>,
     /// The distinct failures it met.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<Found>,
     /// Whether there were more than are kept.
     pub more_failures: bool,
+    /// A bug of ours that the search noticed.
+    pub internal: Option<InternalError>,
 }
 
 /// Runs one algorithm to its end, whatever fails on the way.
@@ -55,22 +57,35 @@ where
     let mut collector = Collector::new(true, watch);
     let summary = explore(program, algorithm, options, &mut collector);
     let seconds = begin.elapsed().as_secs_f64();
-    let (found, more_failures) = collector.into_found();
-    let reason = reason(&summary);
-    let failures = found.into_iter().map(|found| found.failure).chain(summary.broken).collect();
-    SurveyRow { algorithm, counts: summary.counts, seconds, reason, failures, more_failures }
+    let collected = collector.collected();
+    let reason = reason(&summary, &collected, options.keep_going);
+    let internal = internal_error(&summary).map(|what| InternalError { algorithm, what });
+    let broken = summary.broken.map(|failure| Found::once(failure, Vec::new(), Schedule::default()));
+    let failures = collected.found.into_iter().chain(broken).collect();
+    let (counts, more_failures) = (summary.counts, collected.more);
+    SurveyRow { algorithm, counts, seconds, reason, failures, more_failures, internal }
 }
 
 impl Survey {
-    /// The answer: a failure that any algorithm met is one; one exhaustive search without any is a pass.
-    pub fn verdict(&self) -> Verdict {
-        if self.rows.iter().any(|row| !row.failures.is_empty()) {
-            Verdict::Failure
+    /// The answer: a failure that any algorithm met is one; one exhaustive search without any is a pass. None if an
+    /// algorithm is wrong: two don't agree, or one that met no failure noticed a bug of its own.
+    pub fn verdict(&self) -> Option<Verdict> {
+        if self.disagreement().is_some() {
+            None
+        } else if self.rows.iter().any(|row| !row.failures.is_empty()) {
+            Some(Verdict::Failure)
+        } else if self.internal_error().is_some() {
+            None
         } else if self.rows.iter().any(|row| row.reason.is_none()) {
-            Verdict::Pass
+            Some(Verdict::Pass)
         } else {
-            Verdict::NotExhaustive
+            Some(Verdict::NotExhaustive)
         }
+    }
+
+    /// The first bug of ours that a search noticed.
+    pub fn internal_error(&self) -> Option<InternalError> {
+        self.rows.iter().find_map(|row| row.internal)
     }
 
     /// What two algorithms that both looked at everything don't agree on. There is nothing unless one of them is wrong.
@@ -79,8 +94,8 @@ impl Survey {
         let rows: Vec<&SurveyRow> = self.rows.iter().filter(whole).collect();
         for a in &rows {
             for b in &rows {
-                let missed = a.failures.iter().find(|f| !b.failures.iter().any(|other| same(f, other)));
-                if let Some(failure) = missed {
+                let missed = a.failures.iter().find(|f| !b.failures.iter().any(|other| other.is_like(f)));
+                if let Some(Found { failure, .. }) = missed {
                     let what = format!("{}: {}", failure.kind.name(), failure.message);
                     return Some(format!(
                         "{} met a failure that {} missed ({what})",
@@ -93,10 +108,10 @@ impl Survey {
     }
 
     /// The distinct failures of all algorithms.
-    pub fn failures(&self) -> Vec<&Failure> {
-        let mut failures: Vec<&Failure> = Vec::new();
+    pub fn failures(&self) -> Vec<&Found> {
+        let mut failures: Vec<&Found> = Vec::new();
         for failure in self.rows.iter().flat_map(|row| &row.failures) {
-            if !failures.iter().any(|known| same(known, failure)) {
+            if !failures.iter().any(|known| known.is_like(failure)) {
                 failures.push(failure);
             }
         }
@@ -122,7 +137,7 @@ impl Survey {
             }
         }
         text += if self.rows.iter().any(|row| row.reason.is_some()) { "\n" } else { "" };
-        for failure in self.failures() {
+        for Found { failure, .. } in self.failures() {
             let place = failure.place.as_ref().map_or(String::new(), |place| format!(" (at {place})"));
             let (heading, rest) = headline(failure);
             text += &format!("\n{} {heading}{rest}{place}\n", paint.paint(Tone::Bad, "failure:"));

@@ -1,9 +1,11 @@
 //! What reports say of small programs.
 
+use std::ops::ControlFlow;
+
 use mazurka_explore::{Algorithm, Limits, Options};
 use mazurka_program::{FailureKind, Schedule};
 
-use crate::toy::Op::{AssumeNot, Bound, Choose, Expect, FailOnce, Lock, Read, Unlock, Write};
+use crate::toy::Op::{AssumeNot, Bound, Choose, DoOnce, Expect, FailOnce, Lock, Read, Tell, Unlock, Write};
 use crate::toy::{Op, Toy};
 use crate::*;
 
@@ -18,7 +20,7 @@ fn subject() -> Subject {
 
 fn search(processes: &[&[Op]], keep_going: bool) -> Report {
     let options = Options { keep_going, ..Options::default() };
-    check(&Toy::new(processes), subject(), Algorithm::Naive, &options, None)
+    check(&Toy::new(processes), subject(), Algorithm::Naive, &options, None).unwrap()
 }
 
 fn run(processes: &[&[Op]], schedule: &str) -> Result<Report, Misfit> {
@@ -43,7 +45,8 @@ fn a_pass_needs_everything_to_be_looked_at() {
     );
     let limits = Limits { executions: Some(2), ..Limits::default() };
     let options = Options { limits, ..Options::default() };
-    let report = check(&Toy::new(&[INCREMENT, INCREMENT]), subject(), Algorithm::Naive, &options, None);
+    let report =
+        check(&Toy::new(&[INCREMENT, INCREMENT]), subject(), Algorithm::Naive, &options, None).unwrap();
     assert_eq!(report.verdict(), Verdict::NotExhaustive);
     assert!(shown(&report).starts_with(
         "not exhaustive: no failure so far in toy (naive), but the limit of 2 executions was reached\n"
@@ -65,7 +68,8 @@ fn the_first_failure_ends_the_search_and_its_story_ends_with_it() {
 #[test]
 fn a_printed_schedule_gives_its_failure_again() {
     for processes in [&[CHECKED, INCREMENT], &[CHECKED, CHECKED], &[AB, BA]] {
-        for failure in search(processes, true).failures {
+        for mut failure in search(processes, true).failures {
+            failure.executions = None;
             let again = run(processes, &failure.schedule.clone().unwrap().to_string()).unwrap();
             assert!(again.failures.contains(&failure), "{failure:?}");
         }
@@ -79,6 +83,96 @@ fn distinct_failures_are_told_once_each() {
     let text = shown(&report);
     assert!(text.starts_with("failure: 2 different failures in toy (naive)\n"), "{text}");
     assert!(text.contains("\n[1 of 2] assertion: not as expected\n  at toy:3:"), "{text}");
+}
+
+#[test]
+fn failures_that_differ_in_values_only_are_one() {
+    let writer: &[Op] = &[Read(0), Write(0, 1)];
+    let report = search(&[writer, writer, &[Tell(0)]], true);
+    let [failure] = report.failures.as_slice() else { panic!("{:?}", report.failures) };
+    assert_eq!((report.counts.complete, failure.executions, failure.varies), (30, Some(30), true));
+    let text = shown(&report);
+    assert!(text.starts_with("failure: assertion in toy (naive)\n"), "{text}");
+    assert!(
+        text.contains("\n  seen in 30 executions, in some with other values; this is the first\n"),
+        "{text}"
+    );
+    // One execution is one, however often it shows a failure at one place, and however many it shows.
+    let report = search(&[&[Tell(0), Tell(0)], &[Expect(0, 0)]], true);
+    assert_eq!(report.failures.len(), 2);
+    assert_eq!(report.failures.iter().map(|f| f.executions).collect::<Vec<_>>(), [Some(3), Some(3)]);
+    assert!(shown(&report).contains("\n  seen in 3 executions; this is the first\n"));
+    let report = search(&[&[Tell(0)]], true);
+    assert!(shown(&report).contains("\n  seen in one execution\n"));
+    // Nobody counted where the search ended with the first.
+    let report = search(&[writer, writer, &[Tell(0)]], false);
+    assert_eq!(report.failures[0].executions, None);
+    assert!(!shown(&report).contains("seen in"));
+}
+
+#[test]
+fn deadlocks_at_the_same_places_are_one() {
+    let report = search(&[AB, BA, &[Read(0)]], true);
+    let [failure] = report.failures.as_slice() else { panic!("{:?}", report.failures) };
+    assert!(failure.executions > Some(1) && failure.executions == Some(report.counts.deadlocks));
+    // A third that waits for one of the two is no other deadlock; one that takes a lock for good is.
+    let report = search(&[AB, BA, &[Lock(0), Unlock(0)]], true);
+    assert_eq!(report.failures.len(), 1, "{:?}", report.failures);
+    let report = search(&[AB, BA, &[Lock(0)]], true);
+    let messages: Vec<&str> = report.failures.iter().map(|f| f.failure.message.as_str()).collect();
+    assert_eq!(messages.len(), 4, "{messages:?}");
+}
+
+#[test]
+fn who_watches_may_end_the_search() {
+    let long: &[Op] = &[Write(0, 1); 8];
+    let mut calls = 0;
+    let mut watch = |_: &_, _: f64| {
+        calls += 1;
+        if calls == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let toy = Toy::new(&[long, long, long]);
+    let report = check(&toy, subject(), Algorithm::Naive, &Options::default(), Some(&mut watch)).unwrap();
+    assert_eq!(report.verdict(), Verdict::NotExhaustive);
+    assert_eq!(report.reason.as_deref(), Some("the search was interrupted"));
+    assert!(report.counts.events < 20_000, "{:?}", report.counts);
+    // What was found by then is told.
+    let failing: &[Op] = &[Expect(0, 7)];
+    let toy = Toy::new(&[long, long, failing]);
+    let options = Options { keep_going: true, ..Options::default() };
+    let mut watch = |_: &_, _: f64| ControlFlow::Break(());
+    let report = check(&toy, subject(), Algorithm::Naive, &options, Some(&mut watch)).unwrap();
+    assert_eq!((report.verdict(), report.failures.len()), (Verdict::Failure, 1));
+    assert!(shown(&report).contains("\nthe search was interrupted\n"));
+}
+
+#[test]
+fn a_bug_of_ours_is_no_verdict_unless_there_is_a_failure() {
+    let options = Options { keep_going: true, ..Options::default() };
+    let naive = |processes: &[&[Op]]| {
+        let toy = Toy::new(processes);
+        let row = survey_row(&toy, Algorithm::Naive, &options, None);
+        let survey = Survey { subject: subject(), rows: vec![row] };
+        (check(&toy, subject(), Algorithm::Naive, &options, None), survey)
+    };
+    let (report, survey) = naive(&[&[Read(0)], &[DoOnce]]);
+    let error = report.unwrap_err();
+    assert_eq!(error.to_string(), "naive: a process was planned that can't take a step");
+    assert_eq!((survey.verdict(), survey.internal_error()), (None, Some(error)));
+    assert!(json::survey_json(&survey).contains("\"verdict\":null"));
+    let (report, survey) = naive(&[&[Expect(0, 1)], &[DoOnce]]);
+    let report = report.unwrap();
+    assert_eq!((report.verdict(), survey.verdict()), (Verdict::Failure, Some(Verdict::Failure)));
+    assert!(report.reason.as_ref().unwrap().starts_with("internal error: "), "{:?}", report.reason);
+}
+
+#[test]
+fn many_that_wait_are_not_all_told() {
+    let mut processes: Vec<&[Op]> = vec![&[Lock(0)]];
+    processes.extend([&[Lock(0)][..]; 30]);
+    let text = shown(&run(&processes, "v1:0").unwrap());
+    assert!(text.contains("\n  p20  line 1  lock(0)  for ") && !text.contains("\n  p21  "), "{text}");
+    assert!(text.contains("\n  ... 10 more wait; --full-trace shows them\n"), "{text}");
 }
 
 #[test]
@@ -225,10 +319,23 @@ fn many_processes_make_a_list() {
 }
 
 #[test]
+fn a_narrow_terminal_breaks_remarks() {
+    let report = run(&[CHECKED, INCREMENT], "v1:0,1*2,0*2").unwrap();
+    let replay_command = |schedule: &str| schedule.to_owned();
+    let options =
+        TextOptions { width: 50, colour: false, full_trace: false, replay_command: &replay_command };
+    let text = super::text(&report, &options);
+    let story: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("  step")).collect();
+    assert!(story.iter().all(|line| line.len() <= 50), "{text}");
+    assert!(text.contains("\n>    5     3  p0       Expect(0, 2)  reads x=1\n"), "{text}");
+}
+
+#[test]
 fn algorithms_that_disagree_are_told() {
     let failing = survey_row(&Toy::new(&[CHECKED]), Algorithm::Naive, &Options::default(), None);
     let passing = SurveyRow { algorithm: Algorithm::Source, failures: vec![], ..failing.clone() };
     let survey = Survey { subject: subject(), rows: vec![failing, passing] };
+    assert_eq!(survey.verdict(), None);
     let told = survey.disagreement().unwrap();
     assert_eq!(told, "naive met a failure that source missed (assertion: not as expected)");
 }

@@ -7,7 +7,7 @@ use crate::cycle::cycles;
 use crate::interleaving::{Last, Telling, interleaving};
 use crate::replay::{Story, Waiting};
 use crate::report::{Counterexample, Method, Report, Verdict};
-use crate::style::{Paint, Tone, clean, pad, width};
+use crate::style::{Paint, Tone, clean, pad, short_operation, width};
 
 /// How to write a report.
 pub struct TextOptions<'a> {
@@ -91,7 +91,8 @@ fn counts_line(report: &Report) -> String {
     text
 }
 
-fn counted(count: u64, what: &str) -> String {
+/// A number of things.
+pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -134,6 +135,9 @@ fn failure_text(
     if !whereabouts.is_empty() {
         text += &format!("  {}\n", whereabouts.join(", "));
     }
+    if let Some(executions) = failure.executions {
+        text += &format!("  {}\n", how_often(executions, failure.varies));
+    }
     text += "\n";
     match &failure.story {
         Some(story) => text += &story_text(story, Some(failure), options),
@@ -144,6 +148,14 @@ fn failure_text(
         text += &format!("\n{}\n", replay_line(&schedule.to_string(), options));
     }
     text
+}
+
+fn how_often(executions: u64, varies: bool) -> String {
+    match executions {
+        0 | 1 => "seen in one execution".to_owned(),
+        many if varies => format!("seen in {many} executions, in some with other values; this is the first"),
+        many => format!("seen in {many} executions; this is the first"),
+    }
 }
 
 /// Kind and message of a failure: what to emphasise, and the rest.
@@ -205,25 +217,45 @@ fn focus<'a>(story: &'a Story, failure: Option<&Counterexample>) -> Vec<&'a str>
     }
 }
 
+/// So many processes that wait are told of one by one, unless everything is asked for,
+const MOST_WAITING: usize = 20;
+/// and so many of a circle.
+const MOST_OF_CIRCLE: usize = 8;
+
 fn waiting_text(waiting: &[Waiting], options: &TextOptions<'_>) -> String {
     if waiting.is_empty() {
         return String::new();
     }
     let paint = options.paint();
     let mut text = format!("\n{}\n", paint.paint(Tone::Heading, "waiting:"));
+    // One line more would do for the last one as well.
+    let short = !options.full_trace && waiting.len() > MOST_WAITING + 1;
+    let (shown, left_out) = waiting.split_at(if short { MOST_WAITING } else { waiting.len() });
     let line =
         |wait: &Waiting| wait.place.as_ref().map_or(String::new(), |place| format!("line {}", place.line));
-    let cells = |wait: &Waiting| [clean(&wait.name), line(wait), clean(&wait.operation)];
-    let widest = |at: usize| waiting.iter().map(|wait| width(&cells(wait)[at])).max().unwrap_or(0);
+    let rows: Vec<[String; 3]> =
+        shown.iter().map(|wait| [clean(&wait.name), line(wait), short_operation(&wait.operation)]).collect();
+    let widest = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
     let widths = [widest(0), widest(1), widest(2)];
-    for wait in waiting {
-        let padded: Vec<String> =
-            cells(wait).iter().zip(widths).map(|(cell, width)| pad(cell, width)).collect();
+    for (wait, row) in shown.iter().zip(&rows) {
+        let padded: Vec<String> = row.iter().zip(widths).map(|(cell, width)| pad(cell, width)).collect();
         text += &format!("  {}  for {}\n", padded.join("  "), clean(&wait.waits_for));
     }
+    if !left_out.is_empty() {
+        let rest = format!("... {} more wait; --full-trace shows them", left_out.len());
+        text += &format!("  {}\n", paint.paint(Tone::Faint, &rest));
+    }
     for circle in cycles(waiting) {
-        let names: Vec<String> = circle.iter().chain(circle.first()).map(|name| clean(name)).collect();
-        text += &format!("{} {}\n", paint.paint(Tone::Heading, "cycle:"), names.join(" -> "));
+        text += &format!("{} {}\n", paint.paint(Tone::Heading, "cycle:"), circle_text(&circle, options));
     }
     text
+}
+
+fn circle_text(circle: &[&str], options: &TextOptions<'_>) -> String {
+    let mut names: Vec<String> = circle.iter().chain(circle.first()).map(|name| clean(name)).collect();
+    if !options.full_trace && circle.len() > MOST_OF_CIRCLE + 1 {
+        let left_out = circle.len() - MOST_OF_CIRCLE;
+        names.splice(MOST_OF_CIRCLE..circle.len(), [format!("({left_out} more)")]);
+    }
+    names.join(" -> ")
 }

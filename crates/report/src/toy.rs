@@ -18,8 +18,12 @@ pub(crate) enum Op {
     Write(usize, i64),
     /// Fails unless the variable has the value.
     Expect(usize, i64),
+    /// Fails, and says what the variable holds.
+    Tell(usize),
     /// Fails, but only in the first run that is started.
     FailOnce,
+    /// Can be done only once in all executions of a run, which no program may do.
+    DoOnce,
     /// Takes a lock.
     Lock(usize),
     /// Gives it back.
@@ -69,6 +73,7 @@ impl Program for Toy {
             now: memory,
             past: vec![],
             first,
+            done_once: false,
             enabled: ProcessSet::new(),
         };
         run.look();
@@ -92,12 +97,14 @@ pub(crate) struct ToyRun {
     now: Memory,
     past: Vec<Memory>,
     first: bool,
+    done_once: bool,
     enabled: ProcessSet,
 }
 
 impl ToyRun {
     fn next(&self, process: usize) -> Option<Op> {
-        self.processes[process].get(self.now.at[process]).copied().filter(|_| !self.now.stopped[process])
+        let next = self.processes[process].get(self.now.at[process]).copied();
+        next.filter(|op| !(self.now.stopped[process] || self.done_once && matches!(op, Op::DoOnce)))
     }
 
     fn waits(&self, process: usize) -> Option<usize> {
@@ -151,6 +158,8 @@ impl ToyRun {
                     self.fail(process, "not as expected");
                 }
             }
+            Op::Tell(v) => self.fail(process, &format!("it is {}", self.now.variables[v].0)),
+            Op::DoOnce => self.done_once = true,
             Op::FailOnce if self.first => self.fail(process, "once only"),
             Op::FailOnce => {}
             Op::Lock(lock) => self.now.holders[lock] = Some((process, self.now.at[process])),

@@ -39,8 +39,12 @@ fn deep_nesting_is_refused_without_a_crash() {
 
 #[test]
 fn files_that_cant_be_read() {
-    let place = Place::new("unreadable", "program.maz", b"var x\xff;");
-    place.run(&["check", "program.maz"]).refused(&["program.maz: this is not text in UTF-8: the byte at 5 "]);
+    let place = Place::new("unreadable", "program.maz", b"var x;\n// \xc3\xa9\xe9\n");
+    place
+        .run(&["check", "program.maz"])
+        .refused(&["program.maz:2:5: this is not text in UTF-8 (the byte 0xe9); save it as UTF-8"]);
+    std::fs::write(place.directory.join("wide.maz"), b"\xff\xfev\0a\0r\0").unwrap();
+    place.run(&["check", "wide.maz"]).refused(&["wide.maz: this is text in UTF-16; save it as UTF-8"]);
     place.run(&["check", "missing.maz"]).refused(&["error: missing.maz: there is no such file\n"]);
     place.run(&["check", "."]).refused(&["error: .: this is a directory, not a file\n"]);
     std::fs::create_dir_all(place.directory.join("directory.maz")).unwrap();
@@ -75,22 +79,46 @@ fn options_that_mean_nothing() {
         (&["--algorithm", "convergent"], "convergent is not supported yet"),
         (&["--algorithm", "optimal+context"], "has no sound form"),
         (&["--as-published"], "none of naive, source, optimal has an as-published form"),
+        (
+            &["--timeout", "0"],
+            "expected a number of seconds, such as 10 or 0.5; without --timeout there is no limit",
+        ),
         (&["--timeout", "-1"], "expected a number of seconds"),
         (&["--timeout", "soon"], "expected a number of seconds"),
         (&["--max-memory", "5X"], "expected a number of bytes"),
         (&["--max-executions", "0"], "0 is not in 1.."),
         (&["--max-depth", "0"], "0 is not in 1.."),
+        (&["--max-depth", "-1"], "invalid value '-1' for '--max-depth <N>'"),
+        (&["--seed", "-1"], "invalid value '-1' for '--seed <N>'"),
         (&["--nonsense"], "unexpected argument '--nonsense'"),
         (&["--param", "n=1"], "use '-- --param'"),
         (&["--", "--param", "n"], "expected NAME=VALUE"),
+        (&["--", "--param", "=3"], "expected NAME=VALUE"),
+        (&["--", "--param", "n="], "expected NAME=VALUE"),
         (&["--", "--param", "n=x"], "x is not a whole number"),
         (&["--", "--param", "n=99999999999999999999"], "is not a whole number of 64 bits"),
         (&["--", "--param", "n=1", "--param", "n=2"], "--param n is given twice"),
-        (&["--", "--param", "nn=1"], "nn"),
-        (&["--", "nonsense"], "unexpected argument 'nonsense'"),
+        (
+            &["--", "--param", "nn=1"],
+            "program.maz: --param nn=1: the program has no such parameter; it has one: n = 2\n",
+        ),
+        (
+            &["--", "--param", "m=1", "--param", "n=2", "--param", "k=0"],
+            "--param m=1 --param k=0: the program has no such",
+        ),
+        (
+            &["--", "nonsense"],
+            "unexpected argument 'nonsense' found\n\nUsage: mazurka check FILE.maz -- --param NAME=VALUE",
+        ),
     ] {
         check("options", LOST, options).refused(&["error: ", part]);
     }
+    check("options-none", DEADLOCK, &["--", "--param", "n=1"]).refused(&[
+        "the program has no such parameter; it has none; `param n = 3;` at the top of it declares one",
+    ]);
+    check("options-some", "param a = 1, b;", &["--", "--param", "n=1"]).refused(&["program.maz:1:12"]);
+    check("options-some", "param a = 1; param b = -a * 2; process p { skip; }", &["--", "--param", "n=1"])
+        .refused(&["no such parameter; it has: a = 1, b = -a * 2\n"]);
     let place = Place::new("options-compare", "program.maz", LOST);
     place
         .run(&["compare", "program.maz", "--algorithms", "optimal,fast"])
@@ -106,11 +134,13 @@ fn schedules_that_are_none_or_do_not_fit() {
         (LOST, "", "--replay: not a schedule: expected \"v1:\""),
         (LOST, "v2:0", "not a schedule: expected \"v1:\" (the version of the schedule) at character 1"),
         (LOST, "v1:0,", "expected the number of a process at character 6"),
-        (LOST, "v1:0*9999999999", "expected how many steps"),
+        (LOST, "v1:0*9999999999", "the schedule has 9999999999 steps, but an execution has at most 100000"),
+        (LOST, "v1:0*100000000,x", "--max-depth 100000001 allows it"),
+        (LOST, "v1:0*99999999999999999999", "expected how many steps"),
         (LOST, "v1:9", "step 1: there is no process 9 at this point"),
         (LOST, "v1:0.0", "step 1: there is no process 0.0 at this point"),
         (LOST, "v1:2", "step 1: main (2) can't go on: it waits at join(worker[i]) for the end of worker[0]"),
-        (LOST, "v1:0*20", "worker[0] (0) can't go on: it has finished"),
+        (LOST, "v1:0*20", "worker[0] (0) can't go on: it has finished; a schedule fits only the program"),
         (LOST, "v1:0#1", "step 1: the step of worker[0] (0) has one outcome"),
         (CHOICE, "v1:0#3", "step 1: the step of p (0) has 3 outcomes, counted from 0; there is no #3"),
         (DEADLOCK, "v1:0,1,0", "step 3: a (0) can't go on: it waits at lock(right) for "),

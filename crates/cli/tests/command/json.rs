@@ -59,6 +59,7 @@ fn where_there_is_no_verdict_the_error_has_the_form_of_the_schema() {
         (LOST, &["--as-published"], "unsupported", 0),
         (LOST, &["--nonsense"], "usage", 0),
         (LOST, &["--", "--param", "n"], "usage", 0),
+        (LOST, &["--", "--param", "m=1"], "input", 0),
     ];
     for (program, options, kind, diagnostics) in errors {
         let outcome = check("json-error", program, &[&["--json"], options].concat());
@@ -84,6 +85,7 @@ fn the_fields_of_a_failure_say_what_happened() {
     assert_eq!((&value["algorithm"], &value["as_published"]), (&"optimal".into(), &false.into()));
     let failure = &value["failures"][0];
     assert_eq!((&failure["kind"], &failure["process"]), (&"assertion".into(), &"main".into()));
+    assert_eq!(failure["executions"], Value::Null);
     assert!(failure["location"].as_str().unwrap().starts_with("program.maz:12:"));
     let trace = failure["trace"].as_array().unwrap();
     let first = &trace[0];
@@ -97,7 +99,7 @@ fn the_fields_of_a_failure_say_what_happened() {
 #[test]
 fn a_deadlock_says_who_waits() {
     let value = object(CHECK, &check("json-deadlock", DEADLOCK, &["--json", "--keep-going"]));
-    assert_eq!(value["deadlocks"], 1);
+    assert_eq!((&value["deadlocks"], &value["failures"][0]["executions"]), (&1.into(), &1.into()));
     let waiting = value["failures"][0]["waiting"].as_array().unwrap();
     assert_eq!(waiting.len(), 2);
     assert_eq!((&waiting[0]["name"], &waiting[0]["waits_on"][0]), (&"a".into(), &"1".into()));
@@ -123,6 +125,7 @@ fn the_schema_refuses_what_is_not_of_it() {
         ("/executions", (-1).into()),
         ("/failures/0/kind", "sadness".into()),
         ("/failures/0/schedule", "v0:1".into()),
+        ("/failures/0/executions", 0.into()),
         ("/failures/0/location", "somewhere".into()),
         ("/failures/0/trace/0/step", 0.into()),
         ("/failures/0/trace/0/process", "main".into()),

@@ -84,6 +84,17 @@ fn keep_going_collects_distinct_failures() {
 }
 
 #[test]
+fn failures_that_differ_in_values_only_are_counted() {
+    check("counted", LOST, &["--keep-going", "--", "--param", "n=4"]).expect(
+        1,
+        &[
+            "failure: assertion in program.maz (optimal)\nexecutions: 576 complete",
+            "  at program.maz:12:5, in main\n  seen in 552 executions, in some with other values; this is the first\n",
+        ],
+    );
+}
+
+#[test]
 fn false_assumptions_are_counted_apart() {
     check("assumed", ALL_ASSUMED, &[])
         .expect(0, &["pass:", "0 complete, 0 blocked, 1 assumed", "note: an assumption was false in every"]);
@@ -92,12 +103,19 @@ fn false_assumptions_are_counted_apart() {
 #[test]
 fn a_search_that_is_cut_is_not_a_pass() {
     let bounded = [
-        (ENDLESS, &[][..], ", but an execution was cut after 100000 steps"),
+        (
+            ENDLESS,
+            &[][..],
+            ", but an execution was cut after 100000 steps; bound its loops, raise --max-depth, or go on",
+        ),
         (ENDLESS, &["--max-depth", "10"], ", but an execution was cut after 10 steps"),
         (ENDLESS, &["--max-depth", "10", "--keep-going"], ", but an execution was cut after 10 steps"),
         (HUGE, &["--timeout", "0.2"], ", but the time limit of 0.2 s was reached"),
+        (HUGE, &["--max-executions", "1"], ", but the limit of 1 execution was reached"),
         (HUGE, &["--max-executions", "5"], ", but the limit of 5 executions was reached"),
-        (HUGE, &["--max-memory", "1K"], ", but the memory limit of 1024 bytes was reached"),
+        (HUGE, &["--max-memory", "1K"], ", but the memory limit of 1K was reached; --max-memory raises it\n"),
+        (HUGE, &["--max-memory", "1001"], ", but the memory limit of 1001 bytes was reached"),
+        (BOMB, &["--max-memory", "1M"], ", but the memory limit of 1M was reached"),
     ];
     for (program, options, line) in bounded {
         check("bounded", program, options)
@@ -189,4 +207,73 @@ fn a_full_disk_is_an_error() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.starts_with("error: the report can't be written: "), "{stderr}");
+}
+
+/// Ctrl-C ends the search, not the command: what is known by then is reported.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_search_reports_what_it_has() {
+    let failing = HUGE.to_owned() + "process q { assert x == 0; }";
+    for (name, program, arguments, status, part) in [
+        (
+            "interrupt-check",
+            HUGE,
+            &["check"][..],
+            3,
+            "not exhaustive: no failure so far in program.maz (optimal), but the search was interrupted\n",
+        ),
+        ("interrupt-json", HUGE, &["check", "--json"], 3, "\"reason\":\"the search was interrupted\""),
+        ("interrupt-failing", &failing, &["check", "--keep-going"], 1, "\nthe search was interrupted\n"),
+        (
+            "interrupt-compare",
+            HUGE,
+            &["compare"],
+            3,
+            "\nnot run, because of the interruption: source, optimal\n",
+        ),
+    ] {
+        let place = Place::new(name, "program.maz", program);
+        let (command, options) = arguments.split_first().unwrap();
+        let child = place
+            .command(&[&[*command, "program.maz"], options].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        if !listens(child.id()) {
+            // Whoever runs the tests wants Ctrl-C to be ignored, and then it is.
+            kill(child.id(), "KILL");
+            continue;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        kill(child.id(), "INT");
+        let output = child.wait_with_output().unwrap();
+        let (stdout, stderr) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert_eq!((output.status.code(), stderr.as_str()), (Some(status), ""), "{stdout}");
+        assert!(stdout.contains(part), "no {part:?} in {stdout}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn kill(process: u32, signal: &str) {
+    let status = std::process::Command::new("sh").arg("-c").arg(format!("kill -{signal} {process}")).status();
+    assert!(status.unwrap().success());
+}
+
+/// Waits until a process has a handler for SIGINT. Gives false if it ignores it instead.
+#[cfg(target_os = "linux")]
+fn listens(process: u32) -> bool {
+    const SIGINT: u64 = 1 << 1;
+    let has = |status: &str, field: &str| {
+        let mask = status.lines().find_map(|line| line.strip_prefix(field)).unwrap().trim();
+        u64::from_str_radix(mask, 16).unwrap() & SIGINT != 0
+    };
+    loop {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        if has(&status, "SigCgt:") || has(&status, "SigIgn:") {
+            return has(&status, "SigCgt:");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
 }

@@ -129,6 +129,12 @@ var x;
 process p[i in 0..8] { for j in 0..8 { x = i * 8 + j; } }
 ";
 
+/// Processes that create processes, forever.
+pub const BOMB: &str = "\
+task t() { spawn t(); skip; }
+process p { spawn t(); }
+";
+
 /// Programs that fail, with the kind of failure.
 pub const FAILING: [(&str, &str); 9] = [
     (LOST, "assertion"),

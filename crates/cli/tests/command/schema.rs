@@ -97,7 +97,7 @@ fn matches(text: &str, pattern: &str) -> bool {
         "^v1:[0-9.#*,]*$" => text
             .strip_prefix("v1:")
             .is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || ".#*,".contains(c))),
-        "^.+:[0-9]+:[0-9]+$" => {
+        r"^[\s\S]+:[0-9]+:[0-9]+$" => {
             let mut parts = text.rsplitn(3, ':');
             let (column, line, file) = (parts.next(), parts.next(), parts.next());
             column.is_some_and(number)
