@@ -31,8 +31,10 @@ pub trait Monitor<R: Run> {
     fn execution(&mut self, ending: Ending, trace: &Trace, run: &R, counts: &Counts) -> ControlFlow<()>;
 
     /// Called now and then (not at each step), with the share of the search that is behind us, as far as it can be
-    /// told: branches not found yet make it less.
-    fn progress(&mut self, _counts: &Counts, _share: f64) {}
+    /// told: branches not found yet make it less. To break ends the search, also within a long execution.
+    fn progress(&mut self, _counts: &Counts, _share: f64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 }
 
 /// A monitor that wants to know nothing.

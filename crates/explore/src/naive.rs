@@ -37,7 +37,7 @@ fn search<R: Run>(walk: &mut Walk<'_, R>) -> ControlFlow<()> {
         if walk.progress_due {
             let branches =
                 stack.iter().map(|n| ((n.known - n.steps.len()).saturating_sub(1), n.known.max(1)));
-            walk.report_progress(branches);
+            walk.report_progress(branches)?;
         }
     }
     ControlFlow::Continue(())

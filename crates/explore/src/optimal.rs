@@ -160,7 +160,7 @@ impl<R: Run> Search<'_, R> {
                 .iter()
                 .map(|node| (node.done, node.done + 1 + self.trees.count(node.wut)))
                 .collect();
-            self.walk.report_progress(nodes.into_iter());
+            self.walk.report_progress(nodes.into_iter())?;
             self.note_memory()?;
         }
         self.visit(subtree)

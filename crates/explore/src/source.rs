@@ -141,7 +141,7 @@ impl<R: Run> Search<'_, R> {
         self.sleep.push(process, self.walk.trace.accesses(last), self.walk.options.rules.wake);
         if self.walk.progress_due {
             let nodes = self.nodes[..self.open].iter();
-            self.walk.report_progress(nodes.map(|node| (node.begun - 1, node.backtrack.len())));
+            self.walk.report_progress(nodes.map(|node| (node.begun - 1, node.backtrack.len())))?;
             self.note_memory()?;
         }
         self.visit()

@@ -9,7 +9,11 @@ use mazurka_trace::Trace;
 use crate::{Counts, Ending, Monitor, NotExhaustive, Options, Order, Summary};
 
 /// How often the clock is looked at: once in so many steps.
-const STEPS_BETWEEN_LOOKS: u64 = 4096;
+const STEPS_BETWEEN_LOOKS: u64 = 512;
+
+/// How many steps in a row a process takes before another one gets its turn, where the order is free. Only programs with
+/// endless loops notice.
+const PATIENCE: usize = 500;
 
 /// A run and its trace, always at the same depth.
 pub(crate) struct Walk<'a, R: Run> {
@@ -174,7 +178,8 @@ impl<'a, R: Run> Walk<'a, R> {
 
     /// Ends the search because not everything will be looked at.
     pub fn stop(&mut self, reason: NotExhaustive) -> ControlFlow<()> {
-        self.not_exhaustive.get_or_insert(reason);
+        // What ends a search says more than that an execution was cut on the way.
+        self.not_exhaustive = Some(reason);
         ControlFlow::Break(())
     }
 
@@ -192,7 +197,7 @@ impl<'a, R: Run> Walk<'a, R> {
         self.next_look = self.counts.events + STEPS_BETWEEN_LOOKS;
         self.progress_due = true;
         match self.options.limits.time {
-            Some(most) if self.started.elapsed() >= most => self.stop(NotExhaustive::Time(most)),
+            Some(most) if self.started.elapsed() >= most => self.stop_midway(NotExhaustive::Time(most)),
             _ => ControlFlow::Continue(()),
         }
     }
@@ -200,28 +205,53 @@ impl<'a, R: Run> Walk<'a, R> {
     /// Tells the monitor how far the search has come.
     ///
     /// `branches` gives, from the root on, how many branches of each node are behind us and how many are known.
-    pub fn report_progress(&mut self, branches: impl Iterator<Item = (usize, usize)>) {
+    pub fn report_progress(&mut self, branches: impl Iterator<Item = (usize, usize)>) -> ControlFlow<()> {
         self.progress_due = false;
         let (mut share, mut weight) = (0.0, 1.0);
         for (done, known) in branches.take(10_000) {
             weight /= known as f64;
             share += weight * done as f64;
         }
-        self.monitor.progress(&self.counts, share);
+        match self.monitor.progress(&self.counts, share) {
+            ControlFlow::Continue(()) => ControlFlow::Continue(()),
+            ControlFlow::Break(()) => self.stop_midway(NotExhaustive::Stopped),
+        }
+    }
+
+    /// Ends the search within an execution. What went wrong in it so far did go wrong, and is told.
+    fn stop_midway(&mut self, reason: NotExhaustive) -> ControlFlow<()> {
+        if !self.run.failures().is_empty() {
+            self.counts.cut += 1;
+            // The search is over, whatever the monitor says.
+            let _ = self.monitor.execution(Ending::Cut, &self.trace, &self.run, &self.counts);
+        }
+        self.stop(reason)
     }
 
     /// The process to run where the algorithm leaves it open: one of the enabled ones that `may` run.
     pub fn pick(&mut self, may: impl Fn(ProcessId) -> bool) -> Option<ProcessId> {
         let enabled = self.run.enabled();
         if self.shuffle == 0 {
-            let last = self.trace.len().checked_sub(1).map(|last| self.trace.process(last));
-            return last
-                .filter(|&p| enabled.contains(p) && may(p))
-                .or_else(|| enabled.iter().find(|&p| may(p)));
+            let Some(last) = self.trace.len().checked_sub(1).map(|last| self.trace.process(last)) else {
+                return enabled.iter().find(|&p| may(p));
+            };
+            if enabled.contains(last) && may(last) && !self.has_run_long() {
+                return Some(last);
+            }
+            // Whoever comes after it, in turn; itself only if there is nobody else.
+            return enabled.iter().find(|&p| p > last && may(p)).or_else(|| enabled.iter().find(|&p| may(p)));
         }
         let candidates = enabled.iter().filter(|&p| may(p)).count() as u64;
         let skip = (self.random() % candidates.max(1)) as usize;
         self.run.enabled().iter().filter(|&p| may(p)).nth(skip)
+    }
+
+    /// Whether the last process has taken many steps in a row.
+    fn has_run_long(&self) -> bool {
+        let Some(back) = self.trace.len().checked_sub(PATIENCE + 1) else { return false };
+        let last = self.trace.len() - 1;
+        self.trace.process(back) == self.trace.process(last)
+            && self.trace.index(last) - self.trace.index(back) == PATIENCE as u32
     }
 
     /// The outcome to try at place `k` of `alternatives`, where every one is tried.

@@ -1,7 +1,14 @@
-//! Long executions: no algorithm recurses over their length, nor over that of a wakeup sequence.
+//! Long executions and endless ones: no algorithm recurses over their length, and every process gets its turn.
 
-use mazurka_explore::{Algorithm, NoMonitor, Options, explore};
-use mazurka_litmus::{Source, compile, parse};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use mazurka_explore::{
+    Algorithm, Counts, Ending, Limits, Monitor, NoMonitor, NotExhaustive, Options, explore,
+};
+use mazurka_litmus::{LitmusRun, Source, compile, parse};
+use mazurka_program::Run;
+use mazurka_trace::Trace;
 
 const STACK: usize = 256 * 1024;
 
@@ -20,5 +27,41 @@ fn long_executions_need_no_stack() {
         let summary = thread.join().expect("no overflow");
         assert_eq!((summary.counts.complete, summary.not_exhaustive), (6, None), "{algorithm}");
         assert_eq!(summary.counts.longest, 40_003);
+    }
+}
+
+/// Counts executions that failed.
+#[derive(Default)]
+struct Failing(u64);
+
+impl Monitor<LitmusRun> for Failing {
+    fn execution(&mut self, _: Ending, _: &Trace, run: &LitmusRun, _: &Counts) -> ControlFlow<()> {
+        self.0 += u64::from(!run.failures().is_empty());
+        ControlFlow::Continue(())
+    }
+}
+
+const ENDLESS: &str = "var x; process p { while true { x = 1 - x; } } process q { assert x == 2; }";
+
+#[test]
+fn an_endless_process_leaves_others_their_turn() {
+    let source = Source { name: "endless.maz".into(), text: ENDLESS.into() };
+    let program = compile(&parse(&source).expect("it parses"), &source, &[]).expect("it compiles");
+    let minute = Some(Duration::from_secs(60));
+    for (limits, reason) in [
+        (Limits { time: minute, ..Limits::default() }, NotExhaustive::Depth(100_000)),
+        // The clock ends this one within its first execution; what failed so far is told all the same.
+        (
+            Limits { time: Some(Duration::from_millis(50)), depth: usize::MAX, ..Limits::default() },
+            NotExhaustive::Time(Duration::from_millis(50)),
+        ),
+    ] {
+        for algorithm in Algorithm::ALL {
+            let mut failing = Failing::default();
+            let options = Options { limits, ..Options::default() };
+            let summary = explore(&program, algorithm, &options, &mut failing);
+            assert_eq!(summary.not_exhaustive, Some(reason.clone()), "{algorithm}");
+            assert_eq!(failing.0, 1, "{algorithm}");
+        }
     }
 }

@@ -66,7 +66,7 @@ impl fmt::Display for Schedule {
 }
 
 /// No schedule that a text names is longer than this: a typing error must not fill the memory.
-const MAX_STEPS: usize = 100_000_000;
+const MAX_STEPS: usize = 1_000_000;
 
 impl FromStr for Schedule {
     type Err = ScheduleError;
@@ -88,7 +88,7 @@ impl FromStr for Schedule {
             let choice = if reader.skip("#") { reader.number("the number of an outcome")? } else { 0 };
             let count = if reader.skip("*") { reader.number("how many steps")? as usize } else { 1 };
             if count == 0 || steps.len() + count > MAX_STEPS {
-                return Err(reader.error("between 1 and 100,000,000 steps"));
+                return Err(reader.error("between 1 and 1,000,000 steps in all"));
             }
             steps.resize(steps.len() + count, Step { process, choice });
         }

@@ -149,10 +149,11 @@ impl<R: Explain> Monitor<R> for Collector<'_> {
         if *interrupted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    fn progress(&mut self, counts: &Counts, share: f64) {
+    fn progress(&mut self, counts: &Counts, share: f64) -> ControlFlow<()> {
         if let Some(watch) = &mut self.watch {
             self.collected.interrupted |= watch(counts, share).is_break();
         }
+        if self.collected.interrupted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

@@ -113,7 +113,9 @@ impl Machine {
         let place = image.place(image.lines[self.procs[p as usize].core.pc as usize].span);
         let at = place.map(|place| format!(" at {place}")).unwrap_or_default();
         let name = self.process_name(image, p);
-        Stop::Bound(format!("{name} ran {MAX_LOCAL} lines{at} without coming to its next step"))
+        Stop::Bound(format!(
+            "{name} ran {MAX_LOCAL} lines{at} without coming to its next step; make its loop end sooner"
+        ))
     }
 
     /// Creates a process that stands at the beginning of a body.
