@@ -166,6 +166,10 @@ impl Machine {
             }
             Instr::NotifyOne(condvar) => self.note_notify(image, p, condvar, Some(choice)),
             Instr::NotifyAll(condvar) => self.note_notify(image, p, condvar, None),
+            Instr::Join(peer) => {
+                let target = self.peer(image, p, peer).ok()?;
+                Some(format!("{} has ended", self.process_name(image, target)))
+            }
             Instr::TryLock { lock, .. } => {
                 let cell = self.lock_cell(image, p, lock).ok()?;
                 let name = image.cell_name(cell)?;

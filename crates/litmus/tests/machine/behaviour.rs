@@ -191,7 +191,10 @@ fn a_local_loop_that_is_too_long_is_a_bound() {
         other => panic!("{other:?}"),
     };
     let message = bound(run.step(ProcessId(0), 0, &mut label));
-    assert_eq!(message, "p ran 10000000 lines at test.maz:1:37 without coming to its next step");
+    assert_eq!(
+        message,
+        "p ran 10000000 lines at test.maz:1:37 without coming to its next step; make its loop end sooner"
+    );
     run.step(ProcessId(1), 0, &mut label).unwrap();
     assert!(bound(run.step(ProcessId(1), 0, &mut label)).starts_with("q ran"));
     run.rewind(1);
@@ -325,7 +328,7 @@ process q { send(q, (k, 1)); receive (?b, ?d); receive { _ => {} timeout => {} }
         ("1", "atomic { a[1] = 4; x = a[1]; send(p, x) } -> a[1] = 4; x = 4 (sent 4 to p)"),
         ("2", "skip"),
         ("2", "exit"),
-        ("0", "join(h)"),
+        ("0", "join(h) (t 0.0 has ended)"),
         ("0", "assume x == 1; x = 4@6 (the assumption is false: p stops here)"),
     ]),
 ];
