@@ -1,7 +1,7 @@
 //! What all algorithms share: a run and its trace that go forth and back together, the counts, and the limits.
 
 use std::ops::ControlFlow;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mazurka_program::{Footprints, GuardId, Label, ProcessId, Program, Run, Stop};
 use mazurka_trace::Trace;
@@ -10,6 +10,9 @@ use crate::{Counts, Ending, Monitor, NotExhaustive, Options, Order, Summary};
 
 /// How often the clock is looked at: once in so many steps.
 const STEPS_BETWEEN_LOOKS: u64 = 512;
+
+/// How often the monitor is told of the progress: to find it out costs time in proportion to the depth.
+const BETWEEN_REPORTS: Duration = Duration::from_millis(50);
 
 /// How many steps in a row a process takes before another one gets its turn, where the order is free. Only programs with
 /// endless loops notice.
@@ -26,6 +29,7 @@ pub(crate) struct Walk<'a, R: Run> {
     /// The depth up to which the run has taken the steps of the trace.
     on_trace: usize,
     started: Instant,
+    next_report: Duration,
     shuffle: u64,
     next_look: u64,
     /// Set when it is time to tell the monitor of the progress.
@@ -50,6 +54,7 @@ impl<'a, R: Run> Walk<'a, R> {
             label: Label::default(),
             on_trace: usize::MAX,
             started: Instant::now(),
+            next_report: BETWEEN_REPORTS,
             shuffle: match options.order {
                 Order::Natural => 0,
                 Order::Shuffled(seed) => seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
@@ -195,9 +200,13 @@ impl<'a, R: Run> Walk<'a, R> {
 
     fn look_at_the_clock(&mut self) -> ControlFlow<()> {
         self.next_look = self.counts.events + STEPS_BETWEEN_LOOKS;
-        self.progress_due = true;
+        let elapsed = self.started.elapsed();
+        if elapsed >= self.next_report {
+            self.next_report = elapsed + BETWEEN_REPORTS;
+            self.progress_due = true;
+        }
         match self.options.limits.time {
-            Some(most) if self.started.elapsed() >= most => self.stop_midway(NotExhaustive::Time(most)),
+            Some(most) if elapsed >= most => self.stop_midway(NotExhaustive::Time(most)),
             _ => ControlFlow::Continue(()),
         }
     }
