@@ -21,7 +21,7 @@ use mazurka_trace::dependence::dependent;
 use smallvec::SmallVec;
 
 use crate::sleep::SleepSets;
-use crate::wakeup::{Children, NONE, Step, WakeupTrees};
+use crate::wakeup::{Children, NONE, Outcome, Step, WakeupTrees};
 use crate::walk::Walk;
 use crate::{Ending, Monitor, NotExhaustive, Options, Rules, Summary};
 
@@ -313,7 +313,14 @@ fn plan(
     rules: Rules,
 ) {
     if !rules.sleep_test || !redundant(sleep, level, v) {
-        let asleep = |p| sleep.level(level).iter().filter(|s| s.process == p).count() as u32;
+        let several = sleep.level(level).iter().filter(|sleeper| sleeper.alternatives > 1);
+        let asleep: Vec<Outcome> = several
+            .map(|s| Outcome {
+                process: s.process,
+                choice: s.choice,
+                accesses: sleep.accesses_of(s).to_vec(),
+            })
+            .collect();
         node.wut = trees.insert(node.wut, v, &asleep, rules.weak_initials);
     }
 }

@@ -110,32 +110,30 @@ impl WakeupTrees {
     }
 
     /// `insert(v, wut)`: makes sure that the tree has a leaf from which an execution equivalent to one that begins
-    /// with `v` is found. Gives the list as it is then. `asleep(p)` tells how many outcomes of `p`'s step sleep at
-    /// this tree's node.
+    /// with `v` is found, whatever the outcomes of steps that `v` does not have. Gives the list as it is then. `asleep`
+    /// has those of several outcomes that sleep at this tree's node.
     ///
     /// `weak` is false only in builds that are broken on purpose.
-    pub fn insert(
-        &mut self,
-        list: Children,
-        v: &[Step<'_>],
-        asleep: &dyn Fn(ProcessId) -> u32,
-        weak: bool,
-    ) -> Children {
+    pub fn insert(&mut self, list: Children, v: &[Step<'_>], asleep: &[Outcome], weak: bool) -> Children {
         let mut root = list;
-        // Where to go on: below which node (none at first), and with what.
-        let mut work: SmallVec<[(Option<Children>, Rest<'_>); 1]> = SmallVec::new();
-        work.push((None, SmallVec::from_slice(v)));
-        while let Some((mut parent, mut rest)) = work.pop() {
-            // Down the tree, until a leaf or a node where nothing covers the rest.
+        // Where to go on: below which node (none at first), with what, and under which outcomes there is no need.
+        let mut work: Work<'_> = SmallVec::new();
+        work.push((None, SmallVec::from_slice(v), asleep.to_vec()));
+        while let Some((mut parent, mut rest, mut covered)) = work.pop() {
+            // Down the tree, until a leaf or a node where nothing covers the rest. Also where nothing is left: what is
+            // planned below may be for some outcomes only.
             loop {
                 let head = parent.map_or(root, |at| self.nodes[at as usize].children);
-                let sleeping = |p| if parent.is_none() { asleep(p) } else { 0 };
-                match self.search(head, &mut rest, &sleeping, weak, &mut work) {
-                    Found::Follow(at) if self.nodes[at as usize].children == NONE || rest.is_empty() => break,
+                match self.search(head, &mut rest, &mut covered, weak, &mut work) {
+                    Found::Follow(at) if self.nodes[at as usize].children == NONE => break,
+                    Found::Follow(_) if rest.is_empty() && !weak => break,
                     Found::Follow(at) => parent = Some(at),
                     Found::Covered => break,
                     Found::Nothing(last) => {
-                        let branch = self.chain(&rest);
+                        let branch = match rest.is_empty() {
+                            true => self.other_outcomes(head, &covered),
+                            false => self.chain(&rest),
+                        };
                         match (last, parent) {
                             (Some(last), _) => self.nodes[last as usize].next = branch,
                             (None, None) => root = branch,
@@ -155,30 +153,32 @@ impl WakeupTrees {
         &self,
         head: Children,
         rest: &mut Rest<'v>,
-        asleep: &dyn Fn(ProcessId) -> u32,
+        covered: &mut Vec<Outcome>,
         weak: bool,
-        work: &mut SmallVec<[(Option<Children>, Rest<'v>); 1]>,
+        work: &mut Work<'v>,
     ) -> Found {
-        let mut partly: SmallVec<[(ProcessId, u32); 1]> = SmallVec::new();
         let (mut at, mut last) = (head, None);
         while at != NONE {
             let node = &self.nodes[at as usize];
             match self.relation(at, rest, weak) {
                 Relation::Initial(k) => {
                     rest.remove(k);
+                    covered.retain(|outcome| outcome.stays(node));
                     return Found::Follow(at);
                 }
-                Relation::Beside if node.alternatives == 1 => return Found::Follow(at),
+                Relation::Beside if node.alternatives == 1 => {
+                    covered.retain(|outcome| outcome.stays(node));
+                    return Found::Follow(at);
+                }
                 Relation::Beside => {
                     if node.children != NONE {
-                        work.push((Some(at), rest.clone()));
+                        let below = covered.iter().filter(|outcome| outcome.stays(node)).cloned().collect();
+                        work.push((Some(at), rest.clone(), below));
                     }
-                    let known = partly.iter().position(|&(p, _)| p == node.process).unwrap_or_else(|| {
-                        partly.push((node.process, asleep(node.process)));
-                        partly.len() - 1
-                    });
-                    partly[known].1 += 1;
-                    if partly[known].1 >= node.alternatives {
+                    let (process, choice) = (node.process, node.choice);
+                    covered.push(Outcome { process, choice, accesses: node.accesses.clone() });
+                    let known = covered.iter().filter(|outcome| outcome.process == process).count();
+                    if known as u32 >= node.alternatives {
                         return Found::Covered;
                     }
                 }
@@ -187,6 +187,19 @@ impl WakeupTrees {
             (last, at) = (Some(at), node.next);
         }
         Found::Nothing(last)
+    }
+
+    /// The outcomes that are not covered of the step at the head of a list, as leaves.
+    fn other_outcomes(&mut self, head: Children, covered: &[Outcome]) -> Children {
+        let Node { process, alternatives, ref accesses, .. } = self.nodes[head as usize];
+        let accesses = accesses.clone();
+        let mut leaves = NONE;
+        for choice in (0..alternatives).rev() {
+            if !covered.iter().any(|outcome| outcome.process == process && outcome.choice == choice) {
+                leaves = self.leaf(Step { process, choice, alternatives, accesses: &accesses }, leaves);
+            }
+        }
+        leaves
     }
 
     /// A branch that is the sequence.
@@ -214,6 +227,24 @@ impl WakeupTrees {
 
 /// What is left of a sequence on the way down a tree.
 type Rest<'v> = SmallVec<[Step<'v>; 24]>;
+
+/// What is still to be inserted where, and the outcomes under which it need not be.
+type Work<'v> = SmallVec<[(Option<Children>, Rest<'v>, Vec<Outcome>); 1]>;
+
+/// One of several outcomes of a step: it sleeps, or the sequence at hand was inserted below it.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    pub process: ProcessId,
+    pub choice: u32,
+    pub accesses: Vec<Access>,
+}
+
+impl Outcome {
+    /// Whether it sleeps behind a node if it does before.
+    fn stays(&self, node: &Node) -> bool {
+        self.process != node.process && !dependent(&self.accesses, &node.accesses)
+    }
+}
 
 /// What a list of siblings has for a sequence.
 enum Found {

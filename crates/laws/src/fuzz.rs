@@ -39,7 +39,9 @@ pub struct Outcome {
     pub held: u64,
     /// Those of them that were mutants of the corpus.
     pub mutants: u64,
-    /// Programs that brute force gave up on.
+    /// Programs that brute force gave up on, and on which the algorithms agree in all orders.
+    pub agreed: u64,
+    /// Programs that are too large even for that.
     pub too_large: u64,
     /// Mazurkiewicz classes of the programs that hold.
     pub classes: u64,
@@ -109,6 +111,7 @@ fn one(campaign: &Campaign, index: u64, outcome: &Mutex<Outcome>, over: &AtomicB
     match checked {
         Checked::Invalid => {}
         Checked::TooLarge => total.too_large += 1,
+        Checked::Agrees => total.agreed += 1,
         Checked::Holds(classes) => {
             total.held += 1;
             total.mutants += u64::from(mutant);

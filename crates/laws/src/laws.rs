@@ -7,15 +7,20 @@
 //! 5. The schedule of a failing execution, written down and read again, gives the failure again.
 //!
 //! And one about labels, on which all others stand: executions of one class end in one state.
+//!
+//! Where brute force gives up, all orders of `optimal` still have to find the same classes, each once, and `source` no
+//! others: what an order loses, another one finds.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::ControlFlow;
 
-use mazurka_explore::{Algorithm, Counts, Ending, Limits, Monitor, Options, Order, Rules, explore};
+use mazurka_explore::{
+    Algorithm, Counts, Ending, Limits, Monitor, NotExhaustive, Options, Order, Rules, explore,
+};
 use mazurka_litmus::ast::{Ast, Item};
 use mazurka_litmus::{LabelRules, Litmus, LitmusRun, Source, compile};
-use mazurka_oracle::{Budget, Deadlock, Failed, Truth, deadlock, truth};
+use mazurka_oracle::{Budget, Deadlock, Failed, TooMuch, Truth, deadlock, truth};
 use mazurka_program::{Footprints, Label, Program, Run, Schedule, State, Step};
 use mazurka_trace::Trace;
 use mazurka_trace::equivalence::{self, Key};
@@ -56,8 +61,10 @@ impl fmt::Display for Broken {
 pub enum Checked {
     /// It does not compile.
     Invalid,
-    /// Brute force gives up.
+    /// Brute force gives up, and there are too many executions even so.
     TooLarge,
+    /// Brute force gives up, but the algorithms agree in all orders.
+    Agrees,
     /// All laws hold; it has so many Mazurkiewicz classes.
     Holds(usize),
     /// A law is broken.
@@ -71,12 +78,50 @@ pub fn check(ast: &Ast, subject: Subject, seed: u64) -> Checked {
     let Some(program) = build(ast, subject) else { return Checked::Invalid };
     let truth = match truth(&program, BUDGET) {
         Ok(truth) => truth,
-        Err(_) => return Checked::TooLarge,
+        Err(TooMuch::Executions) => return agreement(&program, subject, seed),
+        Err(TooMuch::Steps | TooMuch::Program) => return Checked::TooLarge,
     };
     match laws(ast, &program, &truth, subject, seed) {
         Ok(()) => Checked::Holds(truth.mazurkiewicz.len()),
         Err(broken) => Checked::Breaks(broken),
     }
+}
+
+/// At most so many executions of programs that are too large for brute force.
+const AGREED: u64 = 2_000;
+
+/// The laws that need no oracle.
+fn agreement(program: &Litmus, subject: Subject, seed: u64) -> Checked {
+    let shuffled = |k: u64| Order::Shuffled(seed.wrapping_mul(37).wrapping_add(k) | 1);
+    let mut known: Option<BTreeSet<Key>> = None;
+    for (algorithm, order) in [
+        (Algorithm::Optimal, Order::Natural),
+        (Algorithm::Optimal, shuffled(1)),
+        (Algorithm::Optimal, shuffled(2)),
+        (Algorithm::Optimal, shuffled(3)),
+        (Algorithm::Source, shuffled(4)),
+    ] {
+        let broken = |law| Checked::Breaks(Broken { algorithm: Some(algorithm), order, law });
+        let mut seen = Seen::new(program, algorithm, seed);
+        let limits = Limits { executions: Some(AGREED), ..Limits::default() };
+        let options = Options { order, rules: subject.rules, limits, ..Options::default() };
+        let summary = explore(program, algorithm, &options, &mut seen);
+        match (seen.broken, summary.not_exhaustive) {
+            (Some(law), _) => return broken(law),
+            (_, Some(NotExhaustive::Executions(_))) => return Checked::TooLarge,
+            (_, Some(reason)) => return broken(format!("not exhaustive: {reason}")),
+            (None, None) => {}
+        }
+        let found: BTreeSet<Key> = seen.complete.iter().cloned().collect();
+        if algorithm == Algorithm::Optimal && found.len() != seen.complete.len() {
+            return broken(format!("{} executions for {} classes", seen.complete.len(), found.len()));
+        }
+        if let Err(law) = same("classes of other orders", &found, known.get_or_insert_with(|| found.clone()))
+        {
+            return broken(law);
+        }
+    }
+    Checked::Agrees
 }
 
 fn build(ast: &Ast, subject: Subject) -> Option<Litmus> {
