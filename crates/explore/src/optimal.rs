@@ -321,7 +321,7 @@ fn plan(
                 accesses: sleep.accesses_of(s).to_vec(),
             })
             .collect();
-        node.wut = trees.insert(node.wut, v, &asleep, rules.weak_initials);
+        node.wut = trees.insert(node.wut, v, &asleep, rules);
     }
 }
 

@@ -19,6 +19,9 @@ pub struct Rules {
     pub sleep_test: bool,
     /// `optimal` follows weak initials down the wakeup tree; taken out, only initials.
     pub weak_initials: bool,
+    /// A sequence that is used up within a wakeup tree is covered only under the outcomes that are planned below it;
+    /// taken out, under all.
+    pub other_outcomes: bool,
     /// `optimal` handles the races of a common prefix again with what is new after it.
     pub old_races: bool,
     /// A sleeping process is woken by what depends on it; taken out, it sleeps on.
@@ -36,6 +39,7 @@ impl Default for Rules {
             rerun_varying: true,
             sleep_test: true,
             weak_initials: true,
+            other_outcomes: true,
             old_races: true,
             wake: true,
         }

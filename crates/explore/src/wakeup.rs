@@ -7,6 +7,8 @@ use mazurka_program::{Access, ProcessId};
 use mazurka_trace::dependence::dependent;
 use smallvec::SmallVec;
 
+use crate::Rules;
+
 /// A list of sibling nodes, by its first one; [`NONE`] if it is empty.
 pub(crate) type Children = u32;
 
@@ -113,8 +115,8 @@ impl WakeupTrees {
     /// with `v` is found, whatever the outcomes of steps that `v` does not have. Gives the list as it is then. `asleep`
     /// has those of several outcomes that sleep at this tree's node.
     ///
-    /// `weak` is false only in builds that are broken on purpose.
-    pub fn insert(&mut self, list: Children, v: &[Step<'_>], asleep: &[Outcome], weak: bool) -> Children {
+    /// `rules` differ only in builds that are broken on purpose.
+    pub fn insert(&mut self, list: Children, v: &[Step<'_>], asleep: &[Outcome], rules: Rules) -> Children {
         let mut root = list;
         // Where to go on: below which node (none at first), with what, and under which outcomes there is no need.
         let mut work: Work<'_> = SmallVec::new();
@@ -124,9 +126,9 @@ impl WakeupTrees {
             // planned below may be for some outcomes only.
             loop {
                 let head = parent.map_or(root, |at| self.nodes[at as usize].children);
-                match self.search(head, &mut rest, &mut covered, weak, &mut work) {
+                match self.search(head, &mut rest, &mut covered, rules, &mut work) {
                     Found::Follow(at) if self.nodes[at as usize].children == NONE => break,
-                    Found::Follow(_) if rest.is_empty() && !weak => break,
+                    Found::Follow(_) if rest.is_empty() && !rules.other_outcomes => break,
                     Found::Follow(at) => parent = Some(at),
                     Found::Covered => break,
                     Found::Nothing(last) => {
@@ -154,13 +156,13 @@ impl WakeupTrees {
         head: Children,
         rest: &mut Rest<'v>,
         covered: &mut Vec<Outcome>,
-        weak: bool,
+        rules: Rules,
         work: &mut Work<'v>,
     ) -> Found {
         let (mut at, mut last) = (head, None);
         while at != NONE {
             let node = &self.nodes[at as usize];
-            match self.relation(at, rest, weak) {
+            match self.relation(at, rest, rules.weak_initials) {
                 Relation::Initial(k) => {
                     rest.remove(k);
                     covered.retain(|outcome| outcome.stays(node));

@@ -43,6 +43,9 @@ pub fn broken_builds() -> Vec<BrokenBuild> {
         rules("rerun-varying", "optimal keeps the label of a reversed step", |r| r.rerun_varying = false),
         rules("sleep-test", "optimal inserts redundant sequences", |r| r.sleep_test = false),
         rules("weak-initials", "optimal follows only initials in a wakeup tree", |r| r.weak_initials = false),
+        rules("other-outcomes", "optimal forgets outcomes that no sequence has", |r| {
+            r.other_outcomes = false
+        }),
         rules("old-races", "optimal forgets the races of a shared prefix", |r| r.old_races = false),
         rules("wake", "a sleeping process sleeps on", |r| r.wake = false),
         labels("guard-is-one-location", "each variable of a guard on its own", |l| {
