@@ -7,7 +7,7 @@ use mazurka_laws::fuzz::{Campaign, Outcome, run};
 use mazurka_laws::repairs::broken_builds;
 use mazurka_laws::{Subject, corpus};
 
-const USAGE: &str = "usage: mazurka-fuzz [--seed N] [--programs N] [--seconds N] [--first N] [--threads N]
+const USAGE: &str = "usage: mazurka-fuzz [options]
   --seed N      the seed of the campaign (default: drawn from the time)
   --programs N  check so many programs (default 100000)
   --seconds N   stop after so long (default 600)
@@ -17,6 +17,10 @@ const USAGE: &str = "usage: mazurka-fuzz [--seed N] [--programs N] [--seconds N]
   --without R   take repair R out of the algorithms and see the laws break";
 
 fn main() -> ExitCode {
+    if std::env::args().skip(1).any(|argument| argument == "--help" || argument == "-h") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
     let campaign = match options(std::env::args().skip(1)) {
         Ok(campaign) => campaign,
         Err(message) => {
