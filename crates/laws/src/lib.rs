@@ -13,5 +13,6 @@ pub mod random;
 pub mod repairs;
 pub mod shrink;
 mod visit;
+mod writer;
 
 pub use laws::{Broken, Checked, Subject, check};

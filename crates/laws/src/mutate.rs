@@ -5,9 +5,10 @@
 
 use mazurka_litmus::ast::*;
 
-use crate::generate::{Features, Writer, stmt};
+use crate::generate::{Features, KINDS};
 use crate::random::Random;
 use crate::visit;
+use crate::writer::{Body, Writer, cell, object, stmt};
 
 /// A mutant of `base`. Parts of `other` may be put into it. It need not compile.
 pub fn mutant(base: &Ast, other: &Ast, random: &mut Random) -> Ast {
@@ -19,7 +20,7 @@ pub fn mutant(base: &Ast, other: &Ast, random: &mut Random) -> Ast {
 }
 
 fn mutate(ast: &mut Ast, other: &Ast, random: &mut Random) {
-    match random.below(16) {
+    match random.below(23) {
         0 => edit_block(ast, random, |block, at, _| {
             block.statements.remove(at);
         }),
@@ -43,7 +44,14 @@ fn mutate(ast: &mut Ast, other: &Ast, random: &mut Random) {
         }),
         12 => edit_block(ast, random, |block, at, _| unwrap(block, at)),
         13 => copy_process(ast, random),
-        14 => splice(ast, other, random),
+        14 | 15 => splice(ast, other, random),
+        16 | 17 => edit_block(ast, random, |block, at, random| {
+            relative(&mut block.statements[at].kind, random);
+        }),
+        18 => wrap(ast, random),
+        19 => change_operator(ast, random),
+        20 => make_family(ast, random),
+        21 => drop_process(ast, random),
         _ => shuffle_processes(ast, random),
     }
 }
@@ -69,15 +77,7 @@ fn edit_block(ast: &mut Ast, random: &mut Random, edit: impl Fn(&mut Block, usiz
 
 /// What a program declares, for statements to be written into it.
 fn features_of(ast: &Ast) -> Features {
-    let mut features = Features {
-        vars: Vec::new(),
-        arrays: Vec::new(),
-        locks: Vec::new(),
-        condvars: Vec::new(),
-        tasks: Vec::new(),
-        processes: Vec::new(),
-        weights: vec![1; 22],
-    };
+    let mut features = Features { weights: vec![1; KINDS], ..Features::default() };
     for item in &ast.items {
         match item {
             Item::Var(vars) => {
@@ -86,34 +86,41 @@ fn features_of(ast: &Ast) -> Features {
                     list.push(var.name.text.clone());
                 }
             }
-            Item::Lock(locks) => features.locks.extend(scalars(locks)),
-            Item::Condvar(condvars) => features.condvars.extend(scalars(condvars)),
-            Item::Process(p) if p.family.is_none() => features.processes.push(p.name.text.clone()),
-            Item::Task(t) if t.params.is_empty() => features.tasks.push(t.name.text.clone()),
+            Item::Lock(locks) => features.locks.extend(members(locks)),
+            Item::Condvar(condvars) => features.condvars.extend(members(condvars)),
+            Item::Process(p) => features.processes.push((p.name.text.clone(), p.family.is_some())),
+            Item::Task(t) => features.tasks.push((t.name.text.clone(), t.params.len())),
             _ => {}
         }
     }
     features
 }
 
-fn scalars(objects: &[ObjectDecl]) -> impl Iterator<Item = String> + '_ {
-    objects.iter().filter(|object| object.size.is_none()).map(|object| object.name.text.clone())
+/// Single objects, and the first two members of arrays.
+fn members(objects: &[ObjectDecl]) -> impl Iterator<Item = Target> + '_ {
+    objects.iter().flat_map(|declared| {
+        let name = &declared.name.text;
+        match declared.size {
+            None => vec![object(name)],
+            Some(_) => vec![cell(name, Expr::number(0)), cell(name, Expr::number(1))],
+        }
+    })
 }
 
 /// The variables that the program has and some that it may get: a mutant of a program of two variables may need a third.
 fn declare_missing(ast: &mut Ast, random: &mut Random) -> Features {
     let features = features_of(ast);
     let mut declare = |item: Item| ast.items.insert(0, item);
-    let object = |name: &str| vec![ObjectDecl { name: Name::new(name), size: None }];
+    let single = |name: &str| vec![ObjectDecl { name: Name::new(name), size: None }];
     if features.vars.is_empty() || (features.vars.len() < 3 && random.one_in(8)) {
         let name = ["x9", "y9", "z9"].into_iter().find(|&n| !features.vars.iter().any(|v| v == n));
         let name = Name::new(name.unwrap_or("w9"));
         declare(Item::Var(vec![VarDecl { name, size: None, init: Init::Zero }]));
     }
     if features.locks.is_empty() && random.one_in(4) {
-        declare(Item::Lock(object("m9")));
+        declare(Item::Lock(single("m9")));
     } else if features.condvars.is_empty() && !features.locks.is_empty() && random.one_in(6) {
-        declare(Item::Condvar(object("c9")));
+        declare(Item::Condvar(single("c9")));
     }
     features_of(ast)
 }
@@ -127,7 +134,7 @@ fn insert_random(ast: &mut Ast, random: &mut Random, replace: bool) {
         }
     });
     let process = random.below(features.processes.len().max(1));
-    let mut writer = Writer::new(&features, Some(process));
+    let mut writer = Writer::new(&features, Body::Process(process));
     writer.locals = locals;
     let mut new = Vec::new();
     writer.statement(random, 0, &mut new);
@@ -189,13 +196,120 @@ fn rename_target(ast: &mut Ast, random: &mut Random) {
     let features = features_of(ast);
     edit_block(ast, random, |block, at, random| {
         let Some(target) = visit::target(&mut block.statements[at].kind) else { return };
-        for names in [&features.vars, &features.locks, &features.condvars, &features.processes] {
-            if names.contains(&target.name.text) {
-                target.name = Name::new(random.pick(names).expect("it has that one"));
+        let vars: Vec<Target> = features.vars.iter().map(|name| object(name)).collect();
+        let processes: Vec<Target> = features
+            .processes
+            .iter()
+            .flat_map(|(name, family)| match family {
+                false => vec![object(name)],
+                true => vec![cell(name, Expr::number(0)), cell(name, Expr::number(1))],
+            })
+            .collect();
+        for targets in [&vars, &features.locks, &features.condvars, &processes] {
+            if targets.iter().any(|known| known.name == target.name) {
+                *target = random.pick(targets).expect("it has that one").clone();
                 return;
             }
         }
     });
+}
+
+/// Makes a statement into one that is like it but for what waits, what is notified, what is tried.
+fn relative(kind: &mut StmtKind, random: &mut Random) {
+    let name = || Name::new("w9");
+    let new = match kind.clone() {
+        StmtKind::NotifyOne(c) => StmtKind::NotifyAll(c),
+        StmtKind::NotifyAll(c) => StmtKind::NotifyOne(c),
+        StmtKind::Lock(lock) => StmtKind::TryLock { dest: Dest::Let(name()), lock },
+        StmtKind::TryLock { lock, .. } => StmtKind::Lock(lock),
+        StmtKind::Await(e) => StmtKind::Assume(e),
+        StmtKind::Assume(e) => match random.one_in(2) {
+            true => StmtKind::Await(e),
+            false => StmtKind::Assert { condition: e, message: None },
+        },
+        StmtKind::Assert { condition, .. } => StmtKind::Await(condition),
+        StmtKind::Receive { arms, timeout: None } => {
+            StmtKind::Receive { arms, timeout: Some(Block::default()) }
+        }
+        StmtKind::Receive { arms, .. } => StmtKind::Receive { arms, timeout: None },
+        StmtKind::Assign { target, op: AssignOp::Set, value } => match random.below(3) {
+            0 => StmtKind::Assign { target, op: AssignOp::Add, value },
+            1 => StmtKind::Swap { dest: Dest::Let(name()), target, value },
+            _ => StmtKind::Cas { dest: Dest::Let(name()), target, old: Expr::number(0), new: value },
+        },
+        StmtKind::Assign { target, value, .. } => StmtKind::Assign { target, op: AssignOp::Set, value },
+        StmtKind::FetchAdd { target, value, .. }
+        | StmtKind::Swap { target, value, .. }
+        | StmtKind::Cas { target, new: value, .. } => StmtKind::Assign { target, op: AssignOp::Set, value },
+        StmtKind::If { mut arms, .. } if arms.len() == 1 => {
+            let (condition, mut body) = arms.remove(0);
+            body.statements.push(stmt(StmtKind::Break));
+            StmtKind::While { condition, body }
+        }
+        StmtKind::While { condition, body } => {
+            StmtKind::If { arms: vec![(condition, body)], otherwise: None }
+        }
+        _ => return,
+    };
+    *kind = new;
+}
+
+/// Puts a statement under a condition or into a loop.
+fn wrap(ast: &mut Ast, random: &mut Random) {
+    let vars = features_of(ast).vars;
+    edit_block(ast, random, |block, at, random| {
+        let body = Block { statements: vec![block.statements.remove(at)] };
+        let kind = match random.pick(&vars) {
+            Some(var) if random.one_in(2) => {
+                let condition =
+                    Expr::binary(BinaryOp::Eq, Expr::name(var), Expr::number(random.below(2) as i64));
+                StmtKind::If { arms: vec![(condition, body)], otherwise: None }
+            }
+            _ => {
+                let range = Range { from: Expr::number(0), to: Expr::number(2), inclusive: false };
+                StmtKind::For { index: Name::new("k9"), range, body }
+            }
+        };
+        block.statements.insert(at, stmt(kind));
+    });
+}
+
+fn change_operator(ast: &mut Ast, random: &mut Random) {
+    use BinaryOp::{Add, And, Eq, Ge, Gt, Le, Lt, Ne, Or, Sub};
+    let families: [&[BinaryOp]; 3] = [&[Eq, Ne, Lt, Le, Gt, Ge], &[And, Or], &[Add, Sub]];
+    let kin = |op: &BinaryOp| families.into_iter().find(|family| family.contains(op));
+    let which = |e: &Expr| matches!(&e.kind, ExprKind::Binary(op, ..) if kin(op).is_some());
+    change_expression(ast, random, which, |e, random| {
+        if let ExprKind::Binary(op, ..) = &mut e.kind
+            && let Some(&new) = kin(op).and_then(|family| random.pick(family))
+        {
+            *op = new;
+        }
+    });
+}
+
+/// Two of a process in place of one.
+fn make_family(ast: &mut Ast, random: &mut Random) {
+    let processes = processes(ast);
+    if let Some(&at) = random.pick(&processes)
+        && let Item::Process(process) = &mut ast.items[at]
+        && process.family.is_none()
+    {
+        let range = Range { from: Expr::number(0), to: Expr::number(2), inclusive: false };
+        process.family = Some((Name::new("i9"), range));
+    }
+}
+
+fn drop_process(ast: &mut Ast, random: &mut Random) {
+    let processes = processes(ast);
+    if processes.len() > 2 {
+        ast.items.remove(processes[random.below(processes.len())]);
+    }
+}
+
+/// Where the processes are declared.
+fn processes(ast: &Ast) -> Vec<usize> {
+    (0..ast.items.len()).filter(|&i| matches!(ast.items[i], Item::Process(_))).collect()
 }
 
 /// A block in place of the statement that it belongs to.
@@ -206,8 +320,7 @@ fn unwrap(block: &mut Block, at: usize) {
 }
 
 fn copy_process(ast: &mut Ast, random: &mut Random) {
-    let processes: Vec<usize> =
-        (0..ast.items.len()).filter(|&i| matches!(ast.items[i], Item::Process(_))).collect();
+    let processes = processes(ast);
     let Some(&from) = random.pick(&processes) else { return };
     if processes.len() < 4 {
         let mut copy = ast.items[from].clone();
@@ -229,8 +342,7 @@ fn splice(ast: &mut Ast, other: &Ast, random: &mut Random) {
 }
 
 fn shuffle_processes(ast: &mut Ast, random: &mut Random) {
-    let processes: Vec<usize> =
-        (0..ast.items.len()).filter(|&i| matches!(ast.items[i], Item::Process(_))).collect();
+    let processes = processes(ast);
     for k in (1..processes.len()).rev() {
         ast.items.swap(processes[k], processes[random.below(k + 1)]);
     }
