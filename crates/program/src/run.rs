@@ -200,7 +200,7 @@ pub struct WaitExplanation {
     pub process: ProcessId,
     /// At what operation: `lock(m)`.
     pub operation: String,
-    /// For what: "lock m, held by writer[1] since line 12".
+    /// For what: `lock m, held by writer[1] since line 12`.
     pub waits_for: String,
     /// The processes that could end the wait, where known (the holder of a lock, the process to be joined).
     pub waits_on: Vec<ProcessId>,
