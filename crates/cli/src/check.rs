@@ -28,7 +28,9 @@ pub fn run(arguments: &CheckArgs) -> Result<u8, Trouble> {
     let program = match front_end {
         FrontEnd::Litmus => litmus::load(file, &arguments.front_end)?,
     };
-    let subject = Subject { program: file.display().to_string(), options: arguments.front_end.clone() };
+    let program_name = file.display().to_string();
+    let subject =
+        Subject { program: program_name, options: arguments.front_end.clone(), ..Subject::default() };
     let report = match schedule {
         Some(schedule) => check_schedule(&program, subject, schedule).map_err(|misfit| {
             Trouble::input(format!(

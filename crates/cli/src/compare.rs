@@ -44,7 +44,8 @@ pub fn run(arguments: &CompareArgs) -> Result<u8, Trouble> {
     }
     let not_run: Vec<&str> = left.map(Algorithm::name).collect();
     let program = arguments.file.display().to_string();
-    let survey = Survey { subject: Subject { program, options: arguments.front_end.clone() }, rows };
+    let subject = Subject { program, options: arguments.front_end.clone(), ..Subject::default() };
+    let survey = Survey { subject, rows };
     report(&survey, &not_run, arguments)
 }
 

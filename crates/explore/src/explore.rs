@@ -30,6 +30,10 @@ pub trait Monitor<R: Run> {
     /// Must leave the run as it is. To break ends the search.
     fn execution(&mut self, ending: Ending, trace: &Trace, run: &R, counts: &Counts) -> ControlFlow<()>;
 
+    /// Called when the search begins again from the start ([`Program::begin_again`]): the executions told of so far are no
+    /// part of it, though what failed in them did fail.
+    fn begin_again(&mut self) {}
+
     /// Called now and then (not at each step), with the share of the search that is behind us, as far as it can be
     /// told: branches not found yet make it less. To break ends the search, also within a long execution.
     fn progress(&mut self, _counts: &Counts, _share: f64) -> ControlFlow<()> {
@@ -53,9 +57,15 @@ pub fn explore<P: Program>(
     options: &Options,
     monitor: &mut dyn Monitor<P::Run>,
 ) -> Summary {
-    match algorithm {
-        Algorithm::Naive => naive::explore(program, options, monitor),
-        Algorithm::Source => source::explore(program, options, monitor),
-        Algorithm::Optimal => optimal::explore(program, options, monitor),
+    loop {
+        let summary = match algorithm {
+            Algorithm::Naive => naive::explore(program, options, monitor),
+            Algorithm::Source => source::explore(program, options, monitor),
+            Algorithm::Optimal => optimal::explore(program, options, monitor),
+        };
+        if !program.begin_again() {
+            return summary;
+        }
+        monitor.begin_again();
     }
 }

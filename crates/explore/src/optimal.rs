@@ -245,6 +245,9 @@ impl<R: Run> Search<'_, R> {
             (race.e + 1..trace.len()).filter(|&k| !trace.happens_before(race.e, k)).collect();
         let mut touched = std::mem::take(&mut self.touched);
         let outcomes = self.label_reversed(race, &notdep, &mut touched);
+        if outcomes.is_none() && self.walk.has_stopped() {
+            return ControlFlow::Break(());
+        }
         if outcomes.is_none() && self.sound() {
             return self.walk.stop(NotExhaustive::Internal("a race was reversed that can't be"));
         }

@@ -74,10 +74,7 @@ impl<'a, R: Run> Walk<'a, R> {
         let alternatives = self.run.alternatives(process);
         self.label.clear();
         if let Err(stop) = self.run.step(process, choice, &mut self.label) {
-            match stop {
-                Stop::Bound(reason) => self.not_exhaustive = Some(NotExhaustive::Program(reason)),
-                Stop::Failure(failure) => self.broken = Some(failure),
-            }
+            self.note(stop);
             return ControlFlow::Break(());
         }
         let (run, must_hold) = (&self.run, self.options.rules.guard_must_hold);
@@ -89,6 +86,19 @@ impl<'a, R: Run> Walk<'a, R> {
         } else {
             ControlFlow::Continue(())
         }
+    }
+
+    /// The run can't go on.
+    fn note(&mut self, stop: Stop) {
+        match stop {
+            Stop::Bound(reason) => self.not_exhaustive = Some(NotExhaustive::Program(reason)),
+            Stop::Failure(failure) => self.broken = Some(failure),
+        }
+    }
+
+    /// Whether it is known that the run can't go on.
+    pub fn has_stopped(&self) -> bool {
+        self.broken.is_some() || matches!(self.not_exhaustive, Some(NotExhaustive::Program(_)))
     }
 
     /// Goes back to where the execution had `depth` steps.
@@ -109,7 +119,10 @@ impl<'a, R: Run> Walk<'a, R> {
             self.label.clear();
             let (process, choice) = (self.trace.process(position), self.trace.choice(position));
             let again = self.run.step(process, choice, &mut self.label);
-            debug_assert!(again.is_ok(), "a step that was taken before can be taken again");
+            debug_assert!(
+                again.is_ok() || self.has_stopped(),
+                "a step that was taken before can be taken again: {again:?}"
+            );
         }
     }
 
@@ -132,7 +145,10 @@ impl<'a, R: Run> Walk<'a, R> {
             }
             alternatives = self.run.alternatives(process);
             self.label.clear();
-            self.run.step(process, choice, &mut self.label).ok()?;
+            if let Err(stop) = self.run.step(process, choice, &mut self.label) {
+                self.note(stop);
+                return None;
+            }
         }
         Some((&self.label, alternatives))
     }

@@ -24,7 +24,15 @@ pub fn directory() -> PathBuf {
 /// # Panics
 /// If the corpus can't be read: it is part of the checkout.
 pub fn seeds() -> Vec<Seed> {
-    let files = std::fs::read_dir(directory()).expect("the corpus is part of the checkout");
+    seeds_in("")
+}
+
+/// The programs of a part of the corpus: `rust` has those that the library did wrong once.
+///
+/// # Panics
+/// If it can't be read.
+pub fn seeds_in(part: &str) -> Vec<Seed> {
+    let files = std::fs::read_dir(directory().join(part)).expect("the corpus is part of the checkout");
     let mut paths: Vec<PathBuf> = files.map(|file| file.expect("a readable file").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "maz"));
     paths.sort();

@@ -31,20 +31,33 @@ pub(crate) const KINDS: usize = 27;
 /// A fresh random program.
 pub fn program(random: &mut Random) -> Ast {
     let features = features(random);
-    let mut items = declarations(&features, random);
+    written(&features, random)
+}
+
+/// A fresh random program of what threads of Rust have: no atomic blocks, no awaits.
+pub(crate) fn threads(random: &mut Random) -> Ast {
+    let mut features = features(random);
+    for kind in [4, 5, 21, 22] {
+        features.weights[kind] = 0;
+    }
+    written(&features, random)
+}
+
+fn written(features: &Features, random: &mut Random) -> Ast {
+    let mut items = declarations(features, random);
     // Some are too large for brute force: on these the algorithms must agree.
     let steps = if random.one_in(6) { 8 + random.below(6) } else { 4 + random.below(6) };
     let each = steps.div_ceil(features.processes.len()).min(5);
     for (k, (task, params)) in features.tasks.iter().enumerate() {
         let params: Vec<Name> = ["a1", "a2"].iter().take(*params).map(|&name| Name::new(name)).collect();
-        let mut writer = Writer::new(&features, Body::Task(k));
+        let mut writer = Writer::new(features, Body::Task(k));
         writer.locals.extend(params.iter().map(|param| param.text.clone()));
         let statements = 1 + random.below(2);
         let body = writer.block(random, statements, 1);
         items.push(Item::Task(TaskDecl { name: Name::new(task), params, body }));
     }
     for (k, (process, family)) in features.processes.iter().enumerate() {
-        let mut writer = Writer::new(&features, Body::Process(k));
+        let mut writer = Writer::new(features, Body::Process(k));
         let statements = if *family { 1 + random.below(2) } else { 1 + random.below(each) };
         let family = family.then(|| {
             writer.locals.push("i".to_owned());

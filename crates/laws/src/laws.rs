@@ -19,7 +19,7 @@ use mazurka_explore::{
     Algorithm, Counts, Ending, Limits, Monitor, NotExhaustive, Options, Order, Rules, explore,
 };
 use mazurka_litmus::ast::{Ast, Item};
-use mazurka_litmus::{LabelRules, Litmus, LitmusRun, Source, compile};
+use mazurka_litmus::{LabelRules, Litmus, Source, compile};
 use mazurka_oracle::{Budget, Deadlock, Failed, TooMuch, Truth, deadlock, truth};
 use mazurka_program::{Footprints, Label, Program, Run, Schedule, State, Step};
 use mazurka_trace::Trace;
@@ -144,7 +144,7 @@ fn laws(ast: &Ast, program: &Litmus, truth: &Truth, subject: Subject, seed: u64)
         (Algorithm::Source, shuffled(3)),
         (Algorithm::Source, shuffled(4)),
     ] {
-        obeys(program, truth, subject, algorithm, order, seed).map_err(|law| Broken {
+        obeys(program, truth, subject.rules, algorithm, order, seed).map_err(|law| Broken {
             algorithm: Some(algorithm),
             order,
             law,
@@ -158,16 +158,16 @@ fn laws(ast: &Ast, program: &Litmus, truth: &Truth, subject: Subject, seed: u64)
 }
 
 /// Laws 1, 2, 4 and 5 for one algorithm in one order.
-fn obeys(
-    program: &Litmus,
+pub(crate) fn obeys<P: Program>(
+    program: &P,
     truth: &Truth,
-    subject: Subject,
+    rules: Rules,
     algorithm: Algorithm,
     order: Order,
     seed: u64,
 ) -> Result<(), String> {
     let mut seen = Seen::new(program, algorithm, seed);
-    let options = Options { order, rules: subject.rules, limits: within(truth), ..Options::default() };
+    let options = Options { order, rules, limits: within(truth), ..Options::default() };
     let summary = explore(program, algorithm, &options, &mut seen);
     if let Some(reason) = summary.not_exhaustive {
         return Err(seen.broken.unwrap_or_else(|| format!("not exhaustive: {reason}")));
@@ -179,7 +179,8 @@ fn obeys(
     same("complete classes", &seen.complete.iter().collect(), &classes)?;
     same("assumed classes", &seen.assumed, &truth.assumed)?;
     same("final states", &seen.states, &truth.states)?;
-    same("failures", &seen.failures, &truth.failures)?;
+    same("failures", &seen.failures, &truth.failures)
+        .map_err(|law| format!("{law}: {:?}, not {:?}", seen.failures, truth.failures))?;
     same("deadlocks", &seen.deadlocks, &truth.deadlocks)?;
     let counts = summary.counts;
     match algorithm {
@@ -238,10 +239,10 @@ fn renumbered(ast: &Ast, subject: Subject, truth: &Truth, seed: u64) -> Result<(
 }
 
 /// What an algorithm has shown.
-struct Seen {
+struct Seen<R> {
     algorithm: Algorithm,
     /// A run of its own, with dynamic footprints, on which executions are repeated.
-    replay: LitmusRun,
+    replay: R,
     random: Random,
     complete: Vec<Key>,
     assumed: BTreeSet<Key>,
@@ -252,8 +253,8 @@ struct Seen {
     broken: Option<String>,
 }
 
-impl Seen {
-    fn new(program: &Litmus, algorithm: Algorithm, seed: u64) -> Seen {
+impl<R: Run> Seen<R> {
+    fn new<P: Program<Run = R>>(program: &P, algorithm: Algorithm, seed: u64) -> Seen<R> {
         Seen {
             algorithm,
             replay: program.start(Footprints::Dynamic),
@@ -286,7 +287,7 @@ impl Seen {
         Ok(trace)
     }
 
-    fn examine(&mut self, ending: Ending, trace: &Trace, run: &LitmusRun) -> Result<(), String> {
+    fn examine(&mut self, ending: Ending, trace: &Trace, run: &R) -> Result<(), String> {
         self.failures.extend(run.failures().iter().map(|failure| (failure.kind, failure.message.clone())));
         let schedule = Schedule { steps: steps(trace, run, 0..trace.len()) };
         let read: Schedule = schedule.to_string().parse().map_err(|error| format!("law 5: {error}"))?;
@@ -316,7 +317,7 @@ impl Seen {
     }
 
     /// Law 4.
-    fn linearise(&mut self, trace: &Trace, run: &LitmusRun, class: &Key) -> Result<(), String> {
+    fn linearise(&mut self, trace: &Trace, run: &R, class: &Key) -> Result<(), String> {
         let mut left: Vec<usize> = (0..trace.len()).collect();
         let mut order = Vec::new();
         while !left.is_empty() {
@@ -342,13 +343,13 @@ impl Seen {
 }
 
 /// Events of a trace as steps of a schedule.
-fn steps(trace: &Trace, run: &LitmusRun, order: impl IntoIterator<Item = usize>) -> Vec<Step> {
+fn steps(trace: &Trace, run: &impl Run, order: impl IntoIterator<Item = usize>) -> Vec<Step> {
     let step = |k| Step { process: run.names().path(trace.process(k)), choice: trace.choice(k) };
     order.into_iter().map(step).collect()
 }
 
-impl Monitor<LitmusRun> for Seen {
-    fn execution(&mut self, ending: Ending, trace: &Trace, run: &LitmusRun, _: &Counts) -> ControlFlow<()> {
+impl<R: Run> Monitor<R> for Seen<R> {
+    fn execution(&mut self, ending: Ending, trace: &Trace, run: &R, _: &Counts) -> ControlFlow<()> {
         match self.examine(ending, trace, run) {
             Ok(()) => ControlFlow::Continue(()),
             Err(law) => {

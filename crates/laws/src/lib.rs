@@ -2,8 +2,9 @@
 //!
 //! A program is run by brute force and under every algorithm, in several orders; [`check`] says which law is broken, if
 //! any. Programs come from [`generate`] (fresh) and [`mutate`] (mutants of a corpus of programs that broke something
-//! once); what breaks a law is made small by [`shrink`].
+//! once); what breaks a law is made small by [`shrink`]. [`closures`] acts programs out in Rust, over the library.
 
+pub mod closures;
 pub mod corpus;
 pub mod fuzz;
 pub mod generate;

@@ -13,7 +13,8 @@ pub(crate) fn blocks(ast: &mut Ast, with: &mut dyn FnMut(&mut Block)) {
     }
 }
 
-fn block(at: &mut Block, with: &mut dyn FnMut(&mut Block)) {
+/// Calls `with` for a block and every block in it, outer ones before inner ones.
+pub(crate) fn block(at: &mut Block, with: &mut dyn FnMut(&mut Block)) {
     with(at);
     for statement in &mut at.statements {
         for inner in inner_blocks(&mut statement.kind) {

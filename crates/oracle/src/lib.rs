@@ -74,15 +74,19 @@ pub fn deadlock(run: &impl Run) -> Option<Deadlock> {
 /// # Errors
 /// If it is too much.
 pub fn truth<P: Program>(program: &P, budget: Budget) -> Result<Truth, TooMuch> {
-    let mut search = Search {
-        run: program.start(Footprints::Dynamic),
-        trace: Trace::new(),
-        truth: Truth::default(),
-        budget,
-        label: Label::default(),
-    };
-    search.visit()?;
-    Ok(search.truth)
+    loop {
+        let mut search = Search {
+            run: program.start(Footprints::Dynamic),
+            trace: Trace::new(),
+            truth: Truth::default(),
+            budget,
+            label: Label::default(),
+        };
+        let result = search.visit();
+        if !program.begin_again() {
+            return result.map(|()| search.truth);
+        }
+    }
 }
 
 struct Search<R> {

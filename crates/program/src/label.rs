@@ -84,9 +84,10 @@ pub struct Label {
     pub accesses: Vec<Access>,
     /// The guard that had to hold for the step to be taken.
     pub guard: Option<Guard>,
-    /// The location whose writer the step had to wait for, where only its own process can make that undone: the end of
-    /// a process that is joined, a wake-up, the message that is taken. There is no race with that writer.
-    pub waited_for: Option<Location>,
+    /// The locations whose writers the step had to wait for, where only its own process can make that undone: the end
+    /// of a process that is joined, a wake-up, the message that is taken, the end of every sender. There is no race with
+    /// those writers.
+    pub waited_for: Vec<Location>,
     /// The processes that the step created, in order.
     pub spawned: Vec<crate::ProcessId>,
     /// Whether the step might touch other locations, or touch them otherwise, had it read other values
@@ -99,7 +100,7 @@ impl Label {
     pub fn clear(&mut self) {
         self.accesses.clear();
         self.guard = None;
-        self.waited_for = None;
+        self.waited_for.clear();
         self.spawned.clear();
         self.varies = false;
     }

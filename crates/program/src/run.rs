@@ -22,6 +22,12 @@ pub trait Program {
 
     /// Starts it.
     fn start(&self, footprints: Footprints) -> Self::Run;
+
+    /// Whether the search has to be begun again, since this was asked last: something was found out about the program
+    /// that changes the labels of its steps. The run has [stopped](Stop) then. Answers "yes" finitely often.
+    fn begin_again(&self) -> bool {
+        false
+    }
 }
 
 /// The state of a run in a canonical form: equal exactly if the states are equal up to renaming of processes.
@@ -221,4 +227,9 @@ pub trait Explain: Run {
 
     /// Tells each process that waits now what it waits for.
     fn explain_waiting(&self) -> Vec<WaitExplanation>;
+
+    /// What a deadlock is called in which these wait, where the front end has words of its own for it.
+    fn deadlock_message(&self, _waiting: &[WaitExplanation]) -> Option<String> {
+        None
+    }
 }

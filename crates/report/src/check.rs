@@ -10,6 +10,7 @@ use crate::collect::{Collected, Collector, Found, Watch, same};
 use crate::replay::{End, Misfit, Story, StoryFailure, replay};
 use crate::report::{Counterexample, Method, Report, Subject};
 use crate::text::counted;
+use crate::wording::Wording;
 
 /// All stories of a report together have at most so many steps, but for the first, which is always told. It keeps a
 /// hundred failures of a hundred thousand steps each from filling the memory.
@@ -58,10 +59,11 @@ where
         return Err(InternalError { algorithm, what });
     }
     let mut failures = tell(program, &collected.found, options.keep_going, MAX_TOLD);
-    let reason = reason(&summary, &collected, options.keep_going);
+    let reason = reason(&summary, &collected, options.keep_going, &subject.wording);
     failures.extend(summary.broken.map(broken));
-    let (method, counts, more_failures) = (Method::Search(algorithm), summary.counts, collected.more);
-    Ok(Report { subject, method, counts, seconds, reason, failures, more_failures, story: None })
+    let (counts, more_failures) = (summary.counts, collected.more);
+    let report = Report::new(subject, Method::Search(algorithm));
+    Ok(Report { counts, seconds, reason, failures, more_failures, ..report })
 }
 
 /// Runs one schedule of a program.
@@ -87,8 +89,8 @@ where
     }
     let failures = tell(program, &found, false, MAX_TOLD);
     let story = failures.is_empty().then_some(story);
-    let method = Method::Replay(schedule);
-    Ok(Report { subject, method, counts, seconds, reason, failures, more_failures: false, story })
+    let report = Report::new(subject, Method::Replay(schedule));
+    Ok(Report { counts, seconds, reason, failures, story, ..report })
 }
 
 /// The failures, confirmed; those with stories that exceed the most steps to be told come without.
@@ -179,33 +181,41 @@ pub(crate) fn internal_error(summary: &Summary) -> Option<&'static str> {
 }
 
 /// Why a search did not look at everything, and what to do about it.
-pub(crate) fn reason(summary: &Summary, collected: &Collected, keep_going: bool) -> Option<String> {
+pub(crate) fn reason(
+    summary: &Summary,
+    collected: &Collected,
+    keep_going: bool,
+    wording: &Wording,
+) -> Option<String> {
     if collected.interrupted && summary.not_exhaustive.is_some() {
         return Some("the search was interrupted".to_owned());
     }
     Some(match summary.not_exhaustive.as_ref() {
         Some(NotExhaustive::Stopped) => {
-            "the search stopped at the first failure (--keep-going looks for others)".to_owned()
+            format!("the search stopped at the first failure ({} looks for others)", wording.keep_going)
         }
         Some(NotExhaustive::Executions(1)) => "the limit of 1 execution was reached".to_owned(),
         Some(NotExhaustive::Depth(steps)) => {
             let cut = format!("an execution was cut after {}", counted(*steps as u64, "step"));
+            let Wording { max_depth, seed, keep_going: go_on, .. } = wording;
             match keep_going {
-                true => format!("{cut}; bound its loops or raise --max-depth (another --seed may show more)"),
+                true => format!("{cut}; bound its loops or raise {max_depth} (another {seed} may show more)"),
                 false => {
-                    format!(
-                        "{cut}; bound its loops, raise --max-depth, or go on with --keep-going and a --seed"
-                    )
+                    format!("{cut}; bound its loops, raise {max_depth}, or go on with {go_on} and a {seed}")
                 }
             }
         }
         Some(NotExhaustive::Memory(bytes)) => {
-            format!("the memory limit of {} was reached; --max-memory raises it", size_text(*bytes))
+            let most = size_text(*bytes);
+            format!("the memory limit of {most} was reached; {} raises it", wording.max_memory)
         }
         Some(reason) => reason.to_string(),
         None => {
-            summary.broken.as_ref()?;
-            "the program did not repeat what it had done".to_owned()
+            let broken = summary.broken.as_ref()?;
+            match broken.kind {
+                FailureKind::Nondeterminism => "the program did not repeat what it had done".to_owned(),
+                _ => "the search can't go on after this".to_owned(),
+            }
         }
     })
 }

@@ -149,6 +149,13 @@ impl<R: Explain> Monitor<R> for Collector<'_> {
         if *interrupted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
+    fn begin_again(&mut self) {
+        // The schedules of failures met so far are not those of the new search, which will meet them again.
+        self.collected.found.clear();
+        self.seen_in.clear();
+        self.collected.more = false;
+    }
+
     fn progress(&mut self, counts: &Counts, share: f64) -> ControlFlow<()> {
         if let Some(watch) = &mut self.watch {
             self.collected.interrupted |= watch(counts, share).is_break();
@@ -177,6 +184,9 @@ const NAMED: usize = 3;
 /// The deadlock in which these processes wait.
 pub(crate) fn deadlock_of<R: Explain>(run: &R, waiting: Vec<WaitExplanation>) -> Failure {
     let waiting = in_order(run, waiting);
+    if let Some(message) = run.deadlock_message(&waiting) {
+        return Failure { kind: FailureKind::Deadlock, message, place: None, process: None };
+    }
     let mut parts: Vec<String> = waiting
         .iter()
         .take(NAMED)

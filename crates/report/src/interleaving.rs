@@ -7,6 +7,7 @@ use mazurka_program::{Observed, Place};
 use crate::layout::{Column, Grid, Row};
 use crate::replay::{Story, StoryStep};
 use crate::style::{Paint, clean, short_operation, width};
+use crate::wording::Wording;
 
 /// A story with no more steps than this is told in full.
 const LONG: usize = 60;
@@ -30,23 +31,27 @@ const MOST_VALUES: usize = 16;
 pub(crate) struct Telling<'a> {
     /// The processes that matter most, as paths.
     pub focus: Vec<&'a str>,
-    /// What is special about the last step.
-    pub last: Last<'a>,
+    /// The step that failed, if one did.
+    pub failed: Option<Failed<'a>>,
     /// Whether nothing may be left out.
     pub full: bool,
     /// How many columns there are.
     pub width: usize,
     /// Colours.
     pub paint: Paint,
+    /// What readers call things.
+    pub wording: &'a Wording,
 }
 
-/// What is special about the last step of a story.
+/// A step that failed, or whose process did before it came to another one.
 #[derive(Clone, Copy)]
-pub(crate) enum Last<'a> {
-    /// It is like the others.
-    Plain,
-    /// It failed, or its process did before it came to another step; there.
-    Failed(Option<&'a Place>),
+pub(crate) struct Failed<'a> {
+    /// Its position.
+    pub step: usize,
+    /// Who failed, if it was another process.
+    pub who: Option<&'a str>,
+    /// Where it failed.
+    pub place: Option<&'a Place>,
 }
 
 /// The steps of a story, as text.
@@ -166,8 +171,9 @@ fn table(story: &Story, items: &[Item], actors: &BTreeMap<Vec<u32>, Actor>, tell
 
 fn list(story: &Story, items: &[Item], actors: &BTreeMap<Vec<u32>, Actor>, telling: &Telling<'_>) -> Grid {
     let widest = actors.values().map(|actor| width(&actor.title)).max().unwrap_or(0);
+    let process = telling.wording.process;
     let columns = vec![
-        Column { heading: "process".to_owned(), narrowest: widest.max("process".len()) },
+        Column { heading: process.to_owned(), narrowest: widest.max(process.len()) },
         Column { heading: "operation".to_owned(), narrowest: NARROW_LIST },
     ];
     let cells = |step: &StoryStep| {
@@ -183,18 +189,19 @@ fn grid(
     columns: Vec<Column>,
     cells: impl Fn(&StoryStep) -> Vec<(usize, String)>,
 ) -> Grid {
-    let one_file = same_file(story);
+    let one_file = one_file(story);
+    let full_trace = telling.wording.full_trace;
     let row = |item: &Item| match item {
-        Item::LeftOut(range) => Row::Gap(format!("{} steps left out; --full-trace shows them", range.len())),
+        Item::LeftOut(range) => Row::Gap(format!("{} steps left out; {full_trace} shows them", range.len())),
         Item::Shown(at) => {
             let step = &story.steps[*at];
-            let last = if at + 1 == story.steps.len() { telling.last } else { Last::Plain };
+            let failed = telling.failed.filter(|failed| failed.step == *at);
             Row::Step {
                 number: at + 1,
                 line: step.place.as_ref().map_or(String::new(), |place| line(place, one_file)),
                 cells: cells(step),
-                remarks: remarks(step, last, if telling.full { usize::MAX } else { MOST_VALUES }),
-                marked: matches!(last, Last::Failed(_)),
+                remarks: remarks(step, failed, telling),
+                marked: failed.is_some(),
             }
         }
     };
@@ -206,35 +213,42 @@ fn path(text: &str) -> Vec<u32> {
     text.split('.').filter_map(|ordinal| ordinal.parse().ok()).collect()
 }
 
-fn same_file(story: &Story) -> bool {
-    let mut files = story.steps.iter().filter_map(|step| step.place.as_ref()).map(|place| &place.file);
+/// Whether all that a story tells of is in one file, so that lines are enough.
+pub(crate) fn one_file(story: &Story) -> bool {
+    let steps = story.steps.iter().filter_map(|step| step.place.as_ref());
+    let waiting = story.waiting.iter().filter_map(|wait| wait.place.as_ref());
+    let mut files = steps.chain(waiting).map(|place| &place.file);
     let first = files.next();
     files.all(|file| Some(file) == first)
 }
 
-fn line(place: &Place, one_file: bool) -> String {
+/// A place, short.
+pub(crate) fn line(place: &Place, one_file: bool) -> String {
     if one_file { place.line.to_string() } else { format!("{}:{}", clean(&place.file), place.line) }
 }
 
 /// What a step read, with where that came from, what it wrote, what else there is to say, and where its process failed
 /// afterwards, before it came to another step.
-fn remarks(step: &StoryStep, last: Last<'_>, most: usize) -> Vec<String> {
+fn remarks(step: &StoryStep, failed: Option<Failed<'_>>, telling: &Telling<'_>) -> Vec<String> {
     let reads = step.reads.iter().map(|read| match read.source {
         None => format!("{} (initial)", value(read)),
         Some(source) => format!("{} from step {}", value(read), source + 1),
     });
     let writes = step.writes.iter().map(value);
-    let note = step.note.as_deref().map(clean);
-    let failed = match last {
-        Last::Failed(Some(place)) if step.place.as_ref().is_none_or(|own| own.line != place.line) => {
-            Some(format!("fails in line {}", place.line))
+    let note = step.note.as_deref().map(clean).unwrap_or_default();
+    let note: Vec<String> = note.split_inclusive("; ").map(|part| part.trim_end().to_owned()).collect();
+    let failed = failed.and_then(|Failed { who, place, .. }| {
+        let (who, place) = (who.map_or(String::new(), |who| format!("{} ", clean(who))), place?);
+        match &step.place {
+            Some(own) if own.file == place.file && own.line == place.line => None,
+            Some(own) if own.file != place.file => Some(format!("{who}fails at {}", line(place, false))),
+            _ => Some(format!("{who}fails in line {}", place.line)),
         }
-        _ => None,
-    };
+    });
     let mut groups = vec![
-        enumeration("reads", reads.collect(), most),
-        enumeration("writes", writes.collect(), most),
-        note.into_iter().collect(),
+        enumeration("reads", reads.collect(), telling),
+        enumeration("writes", writes.collect(), telling),
+        note,
         failed.into_iter().collect(),
     ];
     groups.retain(|group| !group.is_empty());
@@ -245,11 +259,11 @@ fn remarks(step: &StoryStep, last: Last<'_>, most: usize) -> Vec<String> {
     groups.concat()
 }
 
-fn enumeration(verb: &str, mut values: Vec<String>, most: usize) -> Vec<String> {
-    if values.len() > most.saturating_add(1) {
-        let more = values.len() - most;
-        values.truncate(most);
-        values.push(format!("and {more} more (--full-trace shows them)"));
+fn enumeration(verb: &str, mut values: Vec<String>, telling: &Telling<'_>) -> Vec<String> {
+    if !telling.full && values.len() > MOST_VALUES + 1 {
+        let more = values.len() - MOST_VALUES;
+        values.truncate(MOST_VALUES);
+        values.push(format!("and {more} more ({} shows them)", telling.wording.full_trace));
     }
     let last = values.len().saturating_sub(1);
     let item = |(at, value): (usize, String)| {

@@ -3,7 +3,7 @@
 //! [`check()`] runs a search and makes a [`Report`] of it: a verdict, counts, and for each failure the schedule that
 //! leads to it, run once more so that its story can be told step by step. [`check_schedule`] does the same for one
 //! schedule; [`survey_row`] makes a row of a [`Survey`] of several algorithms, without stories. A report is written as
-//! text for people ([`text()`]) or as JSON for machines ([`json()`]).
+//! text for people ([`text()`]) or as JSON for machines (`json()`, of the feature of that name).
 //!
 //! Nothing below this crate formats for people, and nothing here knows an algorithm or a front end. Invariants:
 //! * a report that passes looked at everything: [`Verdict::Pass`] needs a search that says it was exhaustive;
@@ -14,6 +14,7 @@ mod check;
 mod collect;
 mod cycle;
 mod interleaving;
+#[cfg(feature = "json")]
 pub mod json;
 mod layout;
 #[cfg(feature = "progress")]
@@ -27,9 +28,11 @@ mod tests;
 mod text;
 #[cfg(test)]
 mod toy;
+mod wording;
 
 pub use check::{InternalError, check, check_schedule, confirm};
 pub use collect::{Collected, Collector, Found, MAX_FAILURES, Watch};
+#[cfg(feature = "json")]
 pub use json::json;
 #[cfg(feature = "progress")]
 pub use progress::Progress;
@@ -38,3 +41,4 @@ pub use report::{Counterexample, Method, Report, Subject, Verdict};
 pub use style::clean;
 pub use survey::{Survey, SurveyRow, survey_row};
 pub use text::{TextOptions, text};
+pub use wording::Wording;

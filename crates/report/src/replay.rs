@@ -117,6 +117,19 @@ where
     P: Program,
     P::Run: Explain,
 {
+    loop {
+        let story = replay_once(program, schedule);
+        if !program.begin_again() {
+            return story;
+        }
+    }
+}
+
+fn replay_once<P>(program: &P, schedule: &Schedule) -> Result<Story, Misfit>
+where
+    P: Program,
+    P::Run: Explain,
+{
     let mut run = program.start(Footprints::Dynamic);
     let mut steps = Vec::new();
     let mut failures = Vec::new();

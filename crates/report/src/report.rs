@@ -4,6 +4,7 @@ use mazurka_explore::{Algorithm, Counts};
 use mazurka_program::{Failure, FailureKind, Schedule};
 
 use crate::replay::Story;
+use crate::wording::Wording;
 
 /// What was checked, as the user named it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub struct Subject {
     pub program: String,
     /// The options for its front end.
     pub options: Vec<String>,
+    /// How who reads of it calls things.
+    pub wording: Wording,
 }
 
 /// How it was checked.
@@ -71,12 +74,16 @@ pub struct Report {
     pub subject: Subject,
     /// How.
     pub method: Method,
+    /// The memory model under which it was checked, where a reader might have meant another one.
+    pub memory_model: Option<&'static str>,
     /// The totals.
     pub counts: Counts,
     /// How long it took.
     pub seconds: f64,
     /// Why not everything was looked at; none if everything was.
     pub reason: Option<String>,
+    /// What else is worth telling, each in a sentence.
+    pub notes: Vec<String>,
     /// The failures, each with its story.
     pub failures: Vec<Counterexample>,
     /// Whether there were more failures than are kept.
@@ -86,6 +93,22 @@ pub struct Report {
 }
 
 impl Report {
+    /// A report of nothing yet.
+    pub fn new(subject: Subject, method: Method) -> Report {
+        Report {
+            subject,
+            method,
+            memory_model: None,
+            counts: Counts::default(),
+            seconds: 0.0,
+            reason: None,
+            notes: Vec::new(),
+            failures: Vec::new(),
+            more_failures: false,
+            story: None,
+        }
+    }
+
     /// The answer.
     pub fn verdict(&self) -> Verdict {
         match (self.failures.is_empty(), &self.reason) {

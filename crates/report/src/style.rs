@@ -42,6 +42,14 @@ pub fn clean(text: &str) -> String {
     line
 }
 
+/// The lines of a text, each without anything that a terminal would obey; what they are indented by stays.
+pub(crate) fn clean_lines(text: &str) -> impl Iterator<Item = String> {
+    text.lines().map(|line| {
+        let indent = line.chars().take_while(|&c| c == ' ').count();
+        format!("{:indent$}{}", "", clean(line))
+    })
+}
+
 /// An operation with more characters than this is shown in part.
 const LONGEST_OPERATION: usize = 240;
 
@@ -97,6 +105,12 @@ mod tests {
     #[test]
     fn nothing_that_a_terminal_obeys_is_left() {
         assert_eq!(clean("a\n b\x1b[31m"), "a  b\\u{1b}[31m");
+    }
+
+    #[test]
+    fn lines_keep_their_indent() {
+        let lines: Vec<String> = clean_lines("  left: 1\n right: \x1b2\n").collect();
+        assert_eq!(lines, ["  left: 1", " right: \\u{1b}2"]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::collect::{Collector, Found, Watch};
 use crate::report::{Subject, Verdict};
 use crate::style::{Paint, Tone, clean, pad, width};
 use crate::text::{headline, seconds_text};
+use crate::wording::Wording;
 
 /// A comparison.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +59,7 @@ where
     let summary = explore(program, algorithm, options, &mut collector);
     let seconds = begin.elapsed().as_secs_f64();
     let collected = collector.collected();
-    let reason = reason(&summary, &collected, options.keep_going);
+    let reason = reason(&summary, &collected, options.keep_going, &Wording::default());
     let internal = internal_error(&summary).map(|what| InternalError { algorithm, what });
     let broken = summary.broken.map(|failure| Found::once(failure, Vec::new(), Schedule::default()));
     let failures = collected.found.into_iter().chain(broken).collect();

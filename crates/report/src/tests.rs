@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use mazurka_explore::{Algorithm, Limits, Options};
-use mazurka_program::{FailureKind, Schedule};
+use mazurka_program::{FailureKind, Place, Schedule};
 
 use crate::toy::Op::{AssumeNot, Bound, Choose, DoOnce, Expect, FailOnce, Lock, Read, Tell, Unlock, Write};
 use crate::toy::{Op, Toy};
@@ -15,7 +15,7 @@ const AB: &[Op] = &[Lock(0), Lock(1), Unlock(1), Unlock(0)];
 const BA: &[Op] = &[Lock(1), Lock(0), Unlock(0), Unlock(1)];
 
 fn subject() -> Subject {
-    Subject { program: "toy".to_owned(), options: vec![] }
+    Subject { program: "toy".to_owned(), ..Subject::default() }
 }
 
 fn search(processes: &[&[Op]], keep_going: bool) -> Report {
@@ -159,6 +159,7 @@ fn a_bug_of_ours_is_no_verdict_unless_there_is_a_failure() {
     let error = report.unwrap_err();
     assert_eq!(error.to_string(), "naive: a process was planned that can't take a step");
     assert_eq!((survey.verdict(), survey.internal_error()), (None, Some(error)));
+    #[cfg(feature = "json")]
     assert!(json::survey_json(&survey).contains("\"verdict\":null"));
     let (report, survey) = naive(&[&[Expect(0, 1)], &[DoOnce]]);
     let report = report.unwrap();
@@ -306,6 +307,79 @@ fn a_schedule_too_long_for_a_command_line_is_not_made_part_of_one() {
     let text = shown(&report);
     assert!(text.ends_with("is too long for a command line; --json prints it)\n"), "{text}");
     assert!(text.contains("\nreplay: again @FILE (the schedule, of 160004 characters, "));
+}
+
+#[test]
+fn a_report_speaks_as_its_readers_do() {
+    let wording = Wording {
+        process: "thread",
+        keep_going: "GO",
+        max_depth: "DEPTH",
+        seed: "SEED",
+        full_trace: "FULL",
+        ..Wording::COMMAND
+    };
+    let subject = || Subject { program: "toy".to_owned(), wording, ..Subject::default() };
+    let options = |keep_going, depth| Options {
+        keep_going,
+        limits: Limits { depth, ..Limits::default() },
+        ..Options::default()
+    };
+    let toy = Toy::new(&[CHECKED, INCREMENT]);
+    let report = |keep_going, depth| {
+        check(&toy, subject(), Algorithm::Naive, &options(keep_going, depth), None).unwrap()
+    };
+    let failing = report(false, 100);
+    assert_eq!(
+        failing.reason.as_deref(),
+        Some("the search stopped at the first failure (GO looks for others)")
+    );
+    let cut = "an execution was cut after 1 step; bound its loops";
+    let reason = |keep_going| report(keep_going, 1).reason.unwrap();
+    assert_eq!(reason(false), format!("{cut}, raise DEPTH, or go on with GO and a SEED"));
+    assert_eq!(reason(true), format!("{cut} or raise DEPTH (another SEED may show more)"));
+    let many = vec![INCREMENT; 12];
+    let list = check_schedule(&Toy::new(&many), subject(), "v1:0,1,2,3,4,5,6,7,8,9,10,11".parse().unwrap());
+    assert!(shown(&list.unwrap()).contains("\n  step  line  thread  operation\n"));
+}
+
+#[test]
+fn a_memory_model_and_notes_are_told() {
+    let mut report = search(&[INCREMENT], false);
+    report.memory_model = Some("sequential consistency");
+    report.notes.push("something\nelse".to_owned());
+    let text = shown(&report);
+    assert!(text.starts_with("pass: no execution of toy fails (naive; sequential consistency)\n"), "{text}");
+    assert!(text.ends_with("\nnote: something else\n"), "{text}");
+}
+
+#[test]
+fn a_message_of_several_lines_keeps_them() {
+    let mut report = search(&[&[Expect(0, 1)]], false);
+    report.failures[0].failure.message = "not equal\n  left: 1\n right: 2".to_owned();
+    let text = shown(&report);
+    assert!(text.contains("\nassertion: not equal\n    left: 1\n   right: 2\n  at toy:1:"), "{text}");
+}
+
+#[test]
+fn the_step_of_who_failed_is_marked_though_others_went_on() {
+    let mut report = run(&[CHECKED, INCREMENT], "v1:0,1*2,0*2").unwrap();
+    let place = report.failures[0].failure.place.clone().map(|place| Place { line: 9, ..place });
+    report.failures[0].failure.place = place;
+    report.failures[0].process = Some("p1".to_owned());
+    let text = shown(&report);
+    assert!(
+        text.contains("\n>    3     2                Write(0, 1)  writes x=1; fails in line 9\n"),
+        "{text}"
+    );
+    report.failures[0].process = Some("p7".to_owned());
+    let text = shown(&report);
+    assert!(
+        text.contains(
+            "\n>    5     3  Expect(0, 2)               reads x=1 from step 4; p7 fails in line 9\n"
+        ),
+        "{text}"
+    );
 }
 
 #[test]

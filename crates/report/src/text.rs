@@ -1,13 +1,14 @@
 //! A report as text for people: the verdict first, then the counts, then how each failure comes about.
 
 use mazurka_explore::Counts;
-use mazurka_program::Failure;
+use mazurka_program::{Failure, FailureKind};
 
 use crate::cycle::cycles;
-use crate::interleaving::{Last, Telling, interleaving};
+use crate::interleaving::{Failed, Telling, interleaving, line, one_file};
 use crate::replay::{Story, Waiting};
 use crate::report::{Counterexample, Method, Report, Verdict};
-use crate::style::{Paint, Tone, clean, pad, short_operation, width};
+use crate::style::{Paint, Tone, clean, clean_lines, pad, short_operation, width};
+use crate::wording::Wording;
 
 /// How to write a report.
 pub struct TextOptions<'a> {
@@ -21,9 +22,15 @@ pub struct TextOptions<'a> {
     pub replay_command: &'a dyn Fn(&str) -> String,
 }
 
-impl TextOptions<'_> {
+/// A report while it is written.
+struct Writer<'a> {
+    options: &'a TextOptions<'a>,
+    wording: &'a Wording,
+}
+
+impl Writer<'_> {
     fn paint(&self) -> Paint {
-        Paint(self.colour)
+        Paint(self.options.colour)
     }
 }
 
@@ -32,24 +39,25 @@ const LONGEST_ARGUMENT: usize = 120_000;
 
 /// The report as text.
 pub fn text(report: &Report, options: &TextOptions<'_>) -> String {
-    let mut text = format!("{}\n", verdict_line(report, options.paint()));
+    let writer = Writer { options, wording: &report.subject.wording };
+    let mut text = format!("{}\n", verdict_line(report, writer.paint()));
     text += &format!("{}\n", counts_line(report));
     for note in notes(report) {
         text += &format!("{note}\n");
     }
     for (at, failure) in report.failures.iter().enumerate() {
         let number = (report.failures.len() > 1).then_some((at + 1, report.failures.len()));
-        text += &format!("\n{}", failure_text(failure, number, options));
+        text += &format!("\n{}", writer.failure_text(failure, number));
     }
     if let Some(story) = &report.story {
-        text += &format!("\n{}", story_text(story, None, options));
+        text += &format!("\n{}", writer.story_text(story, None));
     }
     text
 }
 
 fn verdict_line(report: &Report, paint: Paint) -> String {
     let program = clean(&report.subject.program);
-    let how = report.method.name();
+    let how = how(report);
     let (tone, rest) = match report.verdict() {
         Verdict::Pass => (Tone::Good, format!("no execution of {program} fails ({how})")),
         Verdict::Failure => (Tone::Bad, failure_summary(report)),
@@ -61,9 +69,15 @@ fn verdict_line(report: &Report, paint: Paint) -> String {
     format!("{} {rest}", paint.paint(tone, &format!("{}:", report.verdict().name())))
 }
 
+/// By what, and under which memory model.
+fn how(report: &Report) -> String {
+    let method = report.method.name();
+    report.memory_model.map_or(method.to_owned(), |model| format!("{method}; {model}"))
+}
+
 fn failure_summary(report: &Report) -> String {
     let program = clean(&report.subject.program);
-    let how = report.method.name();
+    let how = how(report);
     match report.failures.as_slice() {
         [one] => format!("{} in {program} ({how})", one.failure.kind.name()),
         many if report.more_failures => {
@@ -117,37 +131,122 @@ fn notes(report: &Report) -> Vec<String> {
             "note: an assumption was false in every execution, so none was checked to its end".to_owned(),
         );
     }
+    notes.extend(report.notes.iter().map(|note| format!("note: {}", clean(note))));
     notes
 }
 
-fn failure_text(
-    failure: &Counterexample,
-    number: Option<(usize, usize)>,
-    options: &TextOptions<'_>,
-) -> String {
-    let paint = options.paint();
-    let number = number.map_or(String::new(), |(at, all)| format!("[{at} of {all}] "));
-    let (heading, rest) = headline(&failure.failure);
-    let mut text = format!("{}{rest}\n", paint.paint(Tone::Bad, &format!("{number}{heading}")));
-    let place = failure.failure.place.as_ref().map(|place| format!("at {}", clean(&place.to_string())));
-    let process = failure.process.as_ref().map(|name| format!("in {}", clean(name)));
-    let whereabouts: Vec<String> = place.into_iter().chain(process).collect();
-    if !whereabouts.is_empty() {
-        text += &format!("  {}\n", whereabouts.join(", "));
+impl Writer<'_> {
+    fn failure_text(&self, failure: &Counterexample, number: Option<(usize, usize)>) -> String {
+        let number = number.map_or(String::new(), |(at, all)| format!("[{at} of {all}] "));
+        let message = failure.failure.message.trim();
+        let (first, more_lines) = message.split_once('\n').unwrap_or((message, ""));
+        let (heading, rest) = headline(&Failure { message: first.to_owned(), ..failure.failure.clone() });
+        let mut text = format!("{}{rest}\n", self.paint().paint(Tone::Bad, &format!("{number}{heading}")));
+        for line in clean_lines(more_lines) {
+            text += &format!("  {line}\n");
+        }
+        let place = failure.failure.place.as_ref().map(|place| format!("at {}", clean(&place.to_string())));
+        let process = failure.process.as_ref().map(|name| format!("in {}", clean(name)));
+        let whereabouts: Vec<String> = place.into_iter().chain(process).collect();
+        if !whereabouts.is_empty() {
+            text += &format!("  {}\n", whereabouts.join(", "));
+        }
+        if let Some(executions) = failure.executions {
+            text += &format!("  {}\n", how_often(executions, failure.varies));
+        }
+        match &failure.story {
+            Some(story) => text += &format!("\n{}", self.story_text(story, Some(failure))),
+            None if failure.schedule.is_some() && failure.failure.kind != FailureKind::Hang => {
+                text += "\n  its steps are left out, to keep the report short\n";
+            }
+            None => {}
+        }
+        if let Some(schedule) = &failure.schedule {
+            text += &format!("\n{}\n", self.replay_line(&schedule.to_string()));
+        }
+        text
     }
-    if let Some(executions) = failure.executions {
-        text += &format!("  {}\n", how_often(executions, failure.varies));
+
+    fn replay_line(&self, schedule: &str) -> String {
+        let heading = self.paint().paint(Tone::Heading, "replay:");
+        let command = self.options.replay_command;
+        if schedule.len() <= LONGEST_ARGUMENT {
+            return format!("{heading} {}", command(schedule));
+        }
+        format!(
+            "{heading} {} (the schedule, of {} characters, is too long for a command line; {} prints it)",
+            command("@FILE"),
+            schedule.len(),
+            self.wording.schedule
+        )
     }
-    text += "\n";
-    match &failure.story {
-        Some(story) => text += &story_text(story, Some(failure), options),
-        None if failure.schedule.is_some() => text += "  its steps are left out, to keep the report short\n",
-        None => {}
+
+    fn story_text(&self, story: &Story, failure: Option<&Counterexample>) -> String {
+        let deadlock = failure.is_some_and(Counterexample::is_deadlock);
+        let telling = Telling {
+            focus: focus(story, failure),
+            failed: failure.filter(|_| !deadlock).and_then(|failure| failed(story, failure)),
+            full: self.options.full_trace,
+            width: self.options.width,
+            paint: self.paint(),
+            wording: self.wording,
+        };
+        let mut text = if story.steps.is_empty() {
+            "  no step was taken\n".to_owned()
+        } else {
+            interleaving(story, &telling)
+        };
+        let livelock = failure.is_some_and(|failure| failure.failure.kind == FailureKind::Livelock);
+        if deadlock || livelock || failure.is_none() {
+            text += &self.waiting_text(story);
+        }
+        text
     }
-    if let Some(schedule) = &failure.schedule {
-        text += &format!("\n{}\n", replay_line(&schedule.to_string(), options));
+
+    fn waiting_text(&self, story: &Story) -> String {
+        let waiting = &story.waiting;
+        if waiting.is_empty() {
+            return String::new();
+        }
+        let mut text = format!("\n{}\n", self.paint().paint(Tone::Heading, "waiting:"));
+        // One line more would do for the last one as well.
+        let short = !self.options.full_trace && waiting.len() > MOST_WAITING + 1;
+        let (shown, left_out) = waiting.split_at(if short { MOST_WAITING } else { waiting.len() });
+        let one_file = one_file(story);
+        let line = |wait: &Waiting| match &wait.place {
+            None => String::new(),
+            Some(place) if one_file => format!("line {}", place.line),
+            Some(place) => line(place, one_file),
+        };
+        let rows: Vec<[String; 3]> = shown
+            .iter()
+            .map(|wait| [clean(&wait.name), line(wait), short_operation(&wait.operation)])
+            .collect();
+        let widest = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
+        let widths = [widest(0), widest(1), widest(2)];
+        for (wait, row) in shown.iter().zip(&rows) {
+            let padded: Vec<String> = row.iter().zip(widths).map(|(cell, width)| pad(cell, width)).collect();
+            text += &format!("  {}  for {}\n", padded.join("  "), clean(&wait.waits_for));
+        }
+        if !left_out.is_empty() {
+            let rest = format!("... {} more wait; {} shows them", left_out.len(), self.wording.full_trace);
+            text += &format!("  {}\n", self.paint().paint(Tone::Faint, &rest));
+        }
+        for circle in cycles(waiting) {
+            text +=
+                &format!("{} {}\n", self.paint().paint(Tone::Heading, "cycle:"), self.circle_text(&circle));
+        }
+        text
     }
-    text
+
+    fn circle_text(&self, circle: &[&str]) -> String {
+        let mut names: Vec<String> = circle.iter().chain(circle.first()).map(|name| clean(name)).collect();
+        if !self.options.full_trace && circle.len() > MOST_OF_CIRCLE + 1 {
+            let left_out = circle.len() - MOST_OF_CIRCLE;
+            names.splice(MOST_OF_CIRCLE..circle.len(), [format!("({left_out} more)")]);
+        }
+        names.join(" -> ")
+    }
 }
 
 fn how_often(executions: u64, varies: bool) -> String {
@@ -169,40 +268,12 @@ pub(crate) fn headline(failure: &Failure) -> (String, String) {
     }
 }
 
-fn replay_line(schedule: &str, options: &TextOptions<'_>) -> String {
-    let heading = options.paint().paint(Tone::Heading, "replay:");
-    if schedule.len() <= LONGEST_ARGUMENT {
-        return format!("{heading} {}", (options.replay_command)(schedule));
-    }
-    format!(
-        "{heading} {} (the schedule, of {} characters, is too long for a command line; --json prints it)",
-        (options.replay_command)("@FILE"),
-        schedule.len()
-    )
-}
-
-fn story_text(story: &Story, failure: Option<&Counterexample>, options: &TextOptions<'_>) -> String {
-    let deadlock = failure.is_some_and(Counterexample::is_deadlock);
-    let focus = focus(story, failure);
-    let telling = Telling {
-        focus,
-        last: match failure {
-            Some(failure) if !deadlock => Last::Failed(failure.failure.place.as_ref()),
-            _ => Last::Plain,
-        },
-        full: options.full_trace,
-        width: options.width,
-        paint: options.paint(),
-    };
-    let mut text = if story.steps.is_empty() {
-        "  no step was taken\n".to_owned()
-    } else {
-        interleaving(story, &telling)
-    };
-    if deadlock || failure.is_none() {
-        text += &waiting_text(&story.waiting, options);
-    }
-    text
+/// The step that failed: the last one of the process that did; or of all, where that took none.
+fn failed<'a>(story: &Story, failure: &'a Counterexample) -> Option<Failed<'a>> {
+    let process = failure.process.as_deref();
+    let own = story.steps.iter().rposition(|step| Some(step.name.as_str()) == process);
+    let step = own.or(story.steps.len().checked_sub(1))?;
+    Some(Failed { step, who: process.filter(|_| own.is_none()), place: failure.failure.place.as_ref() })
 }
 
 /// The processes that matter most: the one that failed, or those that wait.
@@ -221,41 +292,3 @@ fn focus<'a>(story: &'a Story, failure: Option<&Counterexample>) -> Vec<&'a str>
 const MOST_WAITING: usize = 20;
 /// and so many of a circle.
 const MOST_OF_CIRCLE: usize = 8;
-
-fn waiting_text(waiting: &[Waiting], options: &TextOptions<'_>) -> String {
-    if waiting.is_empty() {
-        return String::new();
-    }
-    let paint = options.paint();
-    let mut text = format!("\n{}\n", paint.paint(Tone::Heading, "waiting:"));
-    // One line more would do for the last one as well.
-    let short = !options.full_trace && waiting.len() > MOST_WAITING + 1;
-    let (shown, left_out) = waiting.split_at(if short { MOST_WAITING } else { waiting.len() });
-    let line =
-        |wait: &Waiting| wait.place.as_ref().map_or(String::new(), |place| format!("line {}", place.line));
-    let rows: Vec<[String; 3]> =
-        shown.iter().map(|wait| [clean(&wait.name), line(wait), short_operation(&wait.operation)]).collect();
-    let widest = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
-    let widths = [widest(0), widest(1), widest(2)];
-    for (wait, row) in shown.iter().zip(&rows) {
-        let padded: Vec<String> = row.iter().zip(widths).map(|(cell, width)| pad(cell, width)).collect();
-        text += &format!("  {}  for {}\n", padded.join("  "), clean(&wait.waits_for));
-    }
-    if !left_out.is_empty() {
-        let rest = format!("... {} more wait; --full-trace shows them", left_out.len());
-        text += &format!("  {}\n", paint.paint(Tone::Faint, &rest));
-    }
-    for circle in cycles(waiting) {
-        text += &format!("{} {}\n", paint.paint(Tone::Heading, "cycle:"), circle_text(&circle, options));
-    }
-    text
-}
-
-fn circle_text(circle: &[&str], options: &TextOptions<'_>) -> String {
-    let mut names: Vec<String> = circle.iter().chain(circle.first()).map(|name| clean(name)).collect();
-    if !options.full_trace && circle.len() > MOST_OF_CIRCLE + 1 {
-        let left_out = circle.len() - MOST_OF_CIRCLE;
-        names.splice(MOST_OF_CIRCLE..circle.len(), [format!("({left_out} more)")]);
-    }
-    names.join(" -> ")
-}

@@ -196,7 +196,7 @@ impl Trace {
             spawned: self.spawned.len() as u32,
         });
         self.collect_candidates(&label.accesses, process, previous);
-        self.find_immediate_races(label.guard.map(|guard| guard.location).or(label.waited_for));
+        self.find_immediate_races(label);
         if let Some(guard) = label.guard {
             self.find_guard_races(process, previous, guard, &mut holds);
         }
@@ -254,12 +254,14 @@ impl Trace {
 
     /// Of the candidates, those that no other candidate follows race with the new event. Writers of what it waited for
     /// do not, or are left to [`Trace::find_guard_races`].
-    fn find_immediate_races(&mut self, waited_for: Option<Location>) {
+    fn find_immediate_races(&mut self, label: &Label) {
+        let guard = label.guard.map(|guard| guard.location);
         for i in 0..self.candidates.len() {
             let first = self.candidates[i];
             let between =
                 self.candidates.iter().any(|&c| c > first && self.happens_before(first as usize, c as usize));
-            let awaited = waited_for.is_some_and(|location| self.writes(first as usize, location));
+            let awaited =
+                guard.iter().chain(&label.waited_for).any(|&location| self.writes(first as usize, location));
             if !between && !awaited {
                 self.races.push(Race { first, immediate: true });
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mazurka_laws::fuzz::{Campaign, Outcome, run};
 use mazurka_laws::repairs::broken_builds;
-use mazurka_laws::{Subject, corpus};
+use mazurka_laws::{Subject, closures, corpus};
 
 const USAGE: &str = "usage: mazurka-fuzz [options]
   --seed N      the seed of the campaign (default: drawn from the time)
@@ -14,14 +14,19 @@ const USAGE: &str = "usage: mazurka-fuzz [options]
   --first N     begin with program number N; with --programs 1, that program alone
   --threads N   how many threads (default: all cores)
   --corpus T    make mutants only of programs of the corpus with T in their name
-  --without R   take repair R out of the algorithms and see the laws break";
+  --without R   take repair R out of the algorithms and see the laws break
+  --closures    act the programs out in Rust, over the library, and compare";
 
 fn main() -> ExitCode {
     if std::env::args().skip(1).any(|argument| argument == "--help" || argument == "-h") {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
     }
-    let campaign = match options(std::env::args().skip(1)) {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let all = arguments.len();
+    arguments.retain(|argument| argument != "--closures");
+    let as_closures = arguments.len() < all;
+    let campaign = match options(arguments.into_iter()) {
         Ok(campaign) => campaign,
         Err(message) => {
             eprintln!("mazurka-fuzz: {message}\n{USAGE}");
@@ -29,9 +34,42 @@ fn main() -> ExitCode {
         }
     };
     println!("seed {}: corpus of {} programs", campaign.seed, campaign.corpus.len());
+    if as_closures {
+        return ExitCode::from(u8::from(fuzz_closures(campaign)));
+    }
     let outcome = run(&campaign);
     report(&campaign, &outcome);
     ExitCode::from(u8::from(outcome.found.is_some()))
+}
+
+/// Acts programs out as closures; gives whether something is wrong.
+fn fuzz_closures(campaign: Campaign) -> bool {
+    let Campaign { seed, first, programs, time, threads, corpus, .. } = campaign;
+    let outcome = closures::run(&closures::Campaign { seed, first, programs, time, threads, corpus });
+    println!(
+        "{} programs ({} mutants of the corpus), {} classes, in {:.1} s: closure and program agree, brute force and \
+         naive, source and optimal on the closure",
+        outcome.held,
+        outcome.mutants,
+        outcome.classes,
+        outcome.time.as_secs_f64()
+    );
+    println!(
+        "too large for brute force over the closure: {} that agree under optimal, {} that were left out",
+        outcome.agreed, outcome.too_large
+    );
+    for (why, count) in &outcome.unfit {
+        println!("can't be acted out: {count}, for {why}");
+    }
+    let Some(found) = &outcome.found else {
+        println!("nothing wrong");
+        return false;
+    };
+    println!("WRONG in program {} of seed {seed}: {}", found.index, found.broken);
+    println!("again: mazurka-fuzz --closures --seed {seed} --first {} --programs 1", found.index);
+    println!("--- as found\n{}", mazurka_litmus::print(&found.ast));
+    println!("--- made small: {}\n{}", found.broken_shrunk, mazurka_litmus::print(&found.shrunk));
+    true
 }
 
 fn options(mut arguments: impl Iterator<Item = String>) -> Result<Campaign, String> {

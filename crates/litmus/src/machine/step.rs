@@ -55,7 +55,7 @@ impl Machine {
         };
         if waits && label.guard.is_none() {
             // Such a step touches nothing but what it waited for.
-            label.waited_for = label.accesses.first().map(|access| access.first);
+            label.waited_for.extend(label.accesses.first().map(|access| access.first));
         }
         if let Err(halt) = result {
             if !line.varies && footprint::covers(&line.instr) && !matches!(halt, Halt::Assumed) {

@@ -59,7 +59,7 @@ pub fn label_text(run: &LitmusRun, label: &Label) -> String {
     if let Some(guard) = label.guard {
         text += &format!(" | guard {}", run.location_name(guard.location));
     }
-    if let Some(location) = label.waited_for {
+    for &location in &label.waited_for {
         text += &format!(" | after {}", run.location_name(location));
     }
     for child in &label.spawned {

@@ -1,0 +1,410 @@
+//! The ways in: [`check`], [`Checker`] and the attribute [`test`](macro@test).
+
+mod environment;
+mod expansion;
+mod origin;
+pub(crate) mod pulse;
+mod refusals;
+mod regressions;
+mod report;
+mod task;
+mod watch;
+
+use std::panic::Location as Caller;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mazurka_explore::{Limits, Options, Order};
+use mazurka_program::Failure as Failed;
+use mazurka_report::{Report as Inner, Subject};
+
+pub use mazurka_explore::Algorithm;
+pub use mazurka_macros::test;
+
+#[doc(hidden)]
+pub use expansion::__macro;
+pub use regressions::Regressions;
+pub use report::{Failure, Report};
+
+pub(crate) use environment::manifest_dir;
+
+use crate::runtime::run::Closure;
+use environment::{Environment, Log, Saved};
+use origin::{Declared, Origin};
+use pulse::Pulse;
+use regressions::Store;
+use task::Task;
+use watch::{Hung, NoResult, on_own_thread};
+
+/// What the runtime is told.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) stack_size: usize,
+    pub(crate) spurious_wakeups: bool,
+    /// For who watches the check.
+    pub(crate) heartbeat: Arc<Pulse>,
+}
+
+/// Checks a closure with the default options: runs it under every interleaving of its threads that matters, once.
+///
+/// The closure is run many times, so it must make what it works on anew each time, and must do the same whenever
+/// threads take turns in the same way. What threads share has to be of the types of [`sync`](crate::sync), and threads
+/// have to be those of [`thread`](crate::thread). For other options see [`Checker`].
+///
+/// ```
+/// use mazurka::sync::{Arc, Mutex};
+/// use mazurka::thread;
+///
+/// mazurka::check(|| {
+///     let balance = Arc::new(Mutex::new(0));
+///     let deposit = {
+///         let balance = balance.clone();
+///         thread::spawn(move || *balance.lock().unwrap() += 10)
+///     };
+///     *balance.lock().unwrap() += 5;
+///     deposit.join().unwrap();
+///     assert_eq!(*balance.lock().unwrap(), 15);
+/// });
+/// ```
+///
+/// # Panics
+/// If an execution fails (an assertion or another panic that nobody caught, a deadlock, ...) or if not everything was
+/// looked at; with the report as message.
+#[track_caller]
+pub fn check(body: impl Fn() + Send + Sync + 'static) {
+    Checker::new().check(body);
+}
+
+/// Checks closures, with options.
+///
+/// ```
+/// use mazurka::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+/// use mazurka::sync::Arc;
+/// use mazurka::{Checker, thread};
+///
+/// // Two threads that each read a counter and then write it: an increment can be lost.
+/// let report = Checker::new().keep_going(true).run(|| {
+///     let counter = Arc::new(AtomicUsize::new(0));
+///     let threads = [0, 1].map(|_| {
+///         let counter = counter.clone();
+///         thread::spawn(move || counter.store(counter.load(SeqCst) + 1, SeqCst))
+///     });
+///     for thread in threads {
+///         thread.join().unwrap();
+///     }
+///     assert_eq!(counter.load(SeqCst), 2, "an increment was lost");
+/// });
+/// assert_eq!(report.failures().next().unwrap().kind(), "assertion");
+/// assert!(report.text().contains("an increment was lost"));
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a checker does nothing until `check` or `run` is called"]
+pub struct Checker {
+    stack_size: usize,
+    spurious_wakeups: bool,
+    options: Options,
+    algorithm: Algorithm,
+    name: Option<String>,
+    declared: Option<Declared>,
+    regressions: Option<Regressions>,
+    hang_timeout: Option<Duration>,
+    replay: Option<String>,
+    verbose: bool,
+}
+
+impl Default for Checker {
+    fn default() -> Checker {
+        Checker::new()
+    }
+}
+
+impl Checker {
+    /// A checker with the default options.
+    pub fn new() -> Checker {
+        let limits = Limits { memory: Some(4 << 30), ..Limits::default() };
+        Checker {
+            stack_size: 256 * 1024,
+            spurious_wakeups: false,
+            options: Options { limits, ..Options::default() },
+            algorithm: Algorithm::Optimal,
+            name: None,
+            declared: None,
+            regressions: None,
+            hang_timeout: Some(Duration::from_secs(10)),
+            replay: None,
+            verbose: false,
+        }
+    }
+
+    /// How to search: [`Algorithm::Optimal`] unless told otherwise, which runs one execution of each class of equivalent
+    /// ones. The others are for comparison.
+    pub fn algorithm(mut self, algorithm: Algorithm) -> Checker {
+        self.algorithm = algorithm;
+        self
+    }
+
+    /// Stop after so many executions. A check that is stopped is no pass.
+    pub fn max_executions(mut self, executions: u64) -> Checker {
+        self.options.limits.executions = Some(executions);
+        self
+    }
+
+    /// Stop after this time. A check that is stopped is no pass.
+    pub fn max_time(mut self, time: Duration) -> Checker {
+        self.options.limits.time = Some(time);
+        self
+    }
+
+    /// Cut executions after so many steps (100,000). The first that is cut ends the check, unless it is to
+    /// [keep going](Checker::keep_going).
+    pub fn max_depth(mut self, steps: usize) -> Checker {
+        self.options.limits.depth = steps;
+        self
+    }
+
+    /// Stop when the search itself keeps more bytes than that (4 GiB). A check that is stopped is no pass.
+    pub fn max_memory(mut self, bytes: u64) -> Checker {
+        self.options.limits.memory = Some(bytes);
+        self
+    }
+
+    /// The size of the stack of each modelled thread (256 KiB).
+    pub fn stack_size(mut self, bytes: usize) -> Checker {
+        self.stack_size = bytes;
+        self
+    }
+
+    /// Whether threads may wake up though nobody woke them, as the operating system allows it: waits of condition
+    /// variables, and `park`. Off unless told otherwise: correct programs have many more executions with it.
+    pub fn spurious_wakeups(mut self, on: bool) -> Checker {
+        self.spurious_wakeups = on;
+        self
+    }
+
+    /// Whether to go on after a failure, and after an execution that is too long, and to report all failures that differ
+    /// in kind or place.
+    pub fn keep_going(mut self, on: bool) -> Checker {
+        self.options.keep_going = on;
+        self
+    }
+
+    /// Search in an order drawn from a number. No verdict depends on it.
+    pub fn seed(mut self, seed: u64) -> Checker {
+        self.options.order = Order::Shuffled(seed);
+        self
+    }
+
+    /// Run one schedule instead of searching: `v1:...`, as a report prints it, or `@FILE`. It is never a pass.
+    pub fn replay(mut self, schedule: impl Into<String>) -> Checker {
+        self.replay = Some(schedule.into());
+        self
+    }
+
+    /// What to call it in the report. The name of the test unless told otherwise.
+    pub fn name(mut self, name: impl Into<String>) -> Checker {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Where failures are saved, to be run first the next time: `true` (beside the test), `false` or a file.
+    ///
+    /// Unless told otherwise, [`Checker::check`] saves them beside the test, and [`Checker::run`] does not.
+    pub fn regressions(mut self, regressions: impl Into<Regressions>) -> Checker {
+        self.regressions = Some(regressions.into());
+        self
+    }
+
+    /// How long a thread may run without coming to an operation before the check is given up (10 s).
+    /// [`Duration::MAX`] is for ever.
+    pub fn hang_timeout(mut self, time: Duration) -> Checker {
+        self.hang_timeout = (time != Duration::MAX).then_some(time);
+        self
+    }
+
+    /// Whether to print the verdict to stderr also if it is a pass.
+    pub fn verbose(mut self, on: bool) -> Checker {
+        self.verbose = on;
+        self
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            stack_size: self.stack_size,
+            spurious_wakeups: self.spurious_wakeups,
+            heartbeat: Arc::default(),
+        }
+    }
+
+    /// Checks a closure: see [`check`].
+    ///
+    /// # Panics
+    /// If an execution fails, or if not everything was looked at; with the report as message.
+    #[track_caller]
+    pub fn check(&self, body: impl Fn() + Send + Sync + 'static) {
+        refuse_within_a_check();
+        let report = self.report(Arc::new(body), Caller::caller(), Regressions::BesideTest);
+        if !report.is_pass() {
+            panic!("{report}");
+        }
+    }
+
+    /// Checks a closure and says what came of it, whatever that is.
+    ///
+    /// # Panics
+    /// If it is called within a check.
+    #[track_caller]
+    #[must_use = "the report says whether the check failed; `Checker::check` panics if it did"]
+    pub fn run(&self, body: impl Fn() + Send + Sync + 'static) -> Report {
+        refuse_within_a_check();
+        self.report(Arc::new(body), Caller::caller(), Regressions::Off)
+    }
+
+    fn report(
+        &self,
+        body: Arc<dyn Fn() + Send + Sync>,
+        caller: &'static Caller<'static>,
+        default: Regressions,
+    ) -> Report {
+        crate::runtime::install_hook();
+        let origin = Origin::new(self.declared, caller);
+        let program = self.name.clone().unwrap_or_else(|| origin.name());
+        let subject = Subject { program, wording: report::WORDING, ..Subject::default() };
+        let report = match self.plan(&origin, subject.clone(), default) {
+            Ok(plan) => plan.carry_out(body),
+            Err(wrong) => {
+                Report::of(Report::nothing(subject, self.algorithm, format!("nothing was run: {wrong}")))
+            }
+        };
+        Report { test: origin.test, ..report }
+    }
+
+    /// What is to be done, by the options and the environment, which has the last word.
+    fn plan(&self, origin: &Origin, subject: Subject, default: Regressions) -> Result<Plan, String> {
+        let environment = Environment::read()?;
+        let own = self.replay.as_deref().map(environment::schedule).transpose();
+        let own = own.map_err(|error| format!("Checker::replay: {error}"))?;
+        let mut options = self.options;
+        if let Some(executions) = environment.max_executions {
+            options.limits.executions = Some(executions);
+        }
+        if let Some(time) = environment.max_time {
+            options.limits.time = Some(time);
+        }
+        if let Some(seed) = environment.seed {
+            options.order = Order::Shuffled(seed);
+        }
+        let store = origin.store(self.regressions.as_ref().unwrap_or(&default));
+        let saved = environment.saved.unwrap_or(Saved::ReadAndWrite);
+        let store = store.filter(|_| saved != Saved::Ignore);
+        let (entries, warnings) = store.as_ref().map_or_else(Default::default, Store::read);
+        let verbose = if self.verbose { Log::Verdict } else { Log::Off };
+        let settings = self.settings();
+        let task = Task {
+            subject,
+            algorithm: environment.algorithm.unwrap_or(self.algorithm),
+            options,
+            replay: environment.replay.or(own),
+            saved: entries,
+            log: environment.log.unwrap_or(verbose),
+            pulse: settings.heartbeat.clone(),
+        };
+        Ok(Plan {
+            task,
+            settings,
+            patience: environment.hang_timeout.unwrap_or(self.hang_timeout),
+            store: store.filter(|_| saved == Saved::ReadAndWrite),
+            warnings,
+            full_trace: environment.full_trace,
+        })
+    }
+}
+
+#[track_caller]
+fn refuse_within_a_check() {
+    assert!(
+        crate::runtime::world().is_none(),
+        "a check can't be run within a check: call it outside of the closure that is checked"
+    );
+}
+
+/// A check that is about to be run.
+struct Plan {
+    task: Task,
+    settings: Settings,
+    patience: Option<Duration>,
+    /// Where failures are to be saved.
+    store: Option<Store>,
+    warnings: Vec<String>,
+    full_trace: bool,
+}
+
+impl Plan {
+    fn carry_out(self, body: Arc<dyn Fn() + Send + Sync>) -> Report {
+        for warning in &self.warnings {
+            eprintln!("mazurka: warning: {warning}");
+        }
+        let inner = self.inner(&Arc::new(Closure::new(body, self.settings.clone())));
+        let mut report = Report { full_trace: self.full_trace, ..Report::of(inner) };
+        report.inner.memory_model = Some(report::MEMORY_MODEL);
+        if let Some(place) = self.task.pulse.weak_place() {
+            report.inner.notes.push(format!(
+                "{}:{} uses an ordering weaker than SeqCst; it was checked as if it were SeqCst",
+                place.file(),
+                place.line()
+            ));
+        }
+        self.save(&mut report);
+        if self.task.log != Log::Off {
+            eprintln!("{}", report.text().lines().take(2).collect::<Vec<_>>().join("\n"));
+        }
+        report
+    }
+
+    fn inner(&self, program: &Arc<Closure>) -> Inner {
+        let (task, closure) = (self.task.clone(), program.clone());
+        let result = on_own_thread(&self.task.pulse, self.patience, move || task.run(&closure));
+        let nothing = |reason| Report::nothing(self.task.subject.clone(), self.task.algorithm, reason);
+        match result {
+            Ok(inner) => inner,
+            Err(NoResult::Hung(hung)) => self.hung(program, hung),
+            Err(NoResult::Panicked(payload)) => {
+                nothing(report::internal(crate::runtime::message_of(&*payload)))
+            }
+            Err(NoResult::NoThread(error)) => nothing(format!("there is no thread for the check: {error}")),
+        }
+    }
+
+    /// The report of a check that hangs. How it came to that is run once more, on another thread, which may hang as well.
+    fn hung(&self, program: &Closure, hung: Hung) -> Inner {
+        let patience = self.patience.unwrap_or_default();
+        let pulse: Arc<Pulse> = Arc::default();
+        let story = hung.schedule.clone().and_then(|schedule| {
+            let name = hung.name.clone();
+            let again = program.again(Settings { heartbeat: pulse.clone(), ..self.settings.clone() });
+            let told =
+                on_own_thread(&pulse, Some(patience), move || task::tell_hang(&again, &schedule, &name));
+            told.ok().flatten()
+        });
+        task::hang_report(&self.task, hung, story, patience)
+    }
+
+    fn save(&self, report: &mut Report) {
+        let Some(store) = self.store.as_ref().filter(|_| self.task.replay.is_none()) else { return };
+        let mut saved = false;
+        for failure in &report.inner.failures {
+            let Some(schedule) = &failure.schedule else { continue };
+            let Failed { kind, message, .. } = &failure.failure;
+            let message = match message.starts_with(kind.name()) {
+                true => message.clone(),
+                false => format!("{}: {message}", kind.name()),
+            };
+            match store.save(schedule, &message) {
+                Ok(new) => saved |= new,
+                Err(error) => eprintln!("mazurka: warning: {error}"),
+            }
+        }
+        if saved {
+            report.postscript.push(format!("saved:  {} (it is run first the next time)", store.shown()));
+        }
+    }
+}

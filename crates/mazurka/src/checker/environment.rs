@@ -1,0 +1,246 @@
+//! The environment variables, all of them: nothing else in this crate reads the environment.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mazurka_explore::Algorithm;
+use mazurka_program::Schedule;
+
+/// Every variable with what it means, as docs/rust.md has them. A test compares the two.
+const VARIABLES: [(&str, &str); 11] = [
+    (REPLAY, "runs one schedule instead of searching: `v1:...`, or `@FILE` for a file that holds it"),
+    (ALGORITHM, "the algorithm: `optimal`, `source` or `naive`"),
+    (MAX_EXECUTIONS, "at most so many executions, of all kinds together"),
+    (MAX_SECONDS, "at most so many seconds for each check: `10`, `0.5`"),
+    (SEED, "the order of the search is drawn from this number"),
+    (
+        HANG_SECONDS,
+        "so long a thread may run without an operation before it counts as hanging; `0`: for ever",
+    ),
+    (REGRESSIONS, "saved failures: `on`; `read`: run but not written; `off`: neither"),
+    (LOG, "`verdict` prints the verdict of each check, `progress` also how far it is; `off` neither"),
+    (FULL_TRACE, "`1`: reports leave nothing out, however long an execution is"),
+    (NO_COLOR, "respected: no report of the library has colours"),
+    (MANIFEST_DIR, "set by cargo; where source files are looked for"),
+];
+
+const REPLAY: &str = "MAZURKA_REPLAY";
+const ALGORITHM: &str = "MAZURKA_ALGORITHM";
+const MAX_EXECUTIONS: &str = "MAZURKA_MAX_EXECUTIONS";
+const MAX_SECONDS: &str = "MAZURKA_MAX_SECONDS";
+const SEED: &str = "MAZURKA_SEED";
+const HANG_SECONDS: &str = "MAZURKA_HANG_SECONDS";
+const REGRESSIONS: &str = "MAZURKA_REGRESSIONS";
+const LOG: &str = "MAZURKA_LOG";
+const FULL_TRACE: &str = "MAZURKA_FULL_TRACE";
+const NO_COLOR: &str = "NO_COLOR";
+const MANIFEST_DIR: &str = "CARGO_MANIFEST_DIR";
+
+/// What is said of a check besides its report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Log {
+    #[default]
+    Off,
+    Verdict,
+    Progress,
+}
+
+/// What is done with saved failures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Saved {
+    ReadAndWrite,
+    Read,
+    Ignore,
+}
+
+/// What the variables say. None where one is not set.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Environment {
+    pub(crate) replay: Option<Schedule>,
+    pub(crate) algorithm: Option<Algorithm>,
+    pub(crate) max_executions: Option<u64>,
+    pub(crate) max_time: Option<Duration>,
+    pub(crate) seed: Option<u64>,
+    /// None within: no time is too long.
+    pub(crate) hang_timeout: Option<Option<Duration>>,
+    pub(crate) saved: Option<Saved>,
+    pub(crate) log: Option<Log>,
+    pub(crate) full_trace: bool,
+}
+
+impl Environment {
+    /// # Errors
+    /// If a variable has a value that it can't have: names both.
+    pub(crate) fn read() -> Result<Environment, String> {
+        Environment::from(&get)
+    }
+
+    fn from(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Environment, String> {
+        Ok(Environment {
+            replay: value(get, REPLAY, "a schedule", schedule)?,
+            algorithm: value(get, ALGORITHM, "", |text| text.parse().map_err(message::<_>))?,
+            max_executions: value(get, MAX_EXECUTIONS, "a number of executions, at least 1", positive)?,
+            max_time: value(get, MAX_SECONDS, "a number of seconds above 0", above_zero)?,
+            seed: value(get, SEED, "a number", number)?,
+            hang_timeout: value(get, HANG_SECONDS, "a number of seconds", |text| {
+                seconds(text).map(|time| (!time.is_zero()).then_some(time))
+            })?,
+            saved: value(get, REGRESSIONS, "on, read or off", |text| match text {
+                "on" => Ok(Saved::ReadAndWrite),
+                "read" => Ok(Saved::Read),
+                "off" => Ok(Saved::Ignore),
+                _ => Err(String::new()),
+            })?,
+            log: value(get, LOG, "verdict, progress or off", |text| match text {
+                "verdict" | "1" => Ok(Log::Verdict),
+                "progress" => Ok(Log::Progress),
+                "off" | "0" => Ok(Log::Off),
+                _ => Err(String::new()),
+            })?,
+            full_trace: value(get, FULL_TRACE, "1 or 0", |text| match text {
+                "1" => Ok(true),
+                "0" => Ok(false),
+                _ => Err(String::new()),
+            })?
+            .unwrap_or(false),
+        })
+    }
+}
+
+/// The directory of the package that is tested.
+pub(crate) fn manifest_dir() -> Option<PathBuf> {
+    get(MANIFEST_DIR).map(PathBuf::from)
+}
+
+/// The only place that reads the environment.
+fn get(name: &str) -> Option<OsString> {
+    debug_assert!(VARIABLES.iter().any(|variable| variable.0 == name), "{name} is not in the list");
+    std::env::var_os(name)
+}
+
+/// The value of a variable; none if it is not set, or empty.
+fn value<T>(
+    get: &dyn Fn(&str) -> Option<OsString>,
+    name: &str,
+    wanted: &str,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    let Some(text) = get(name).filter(|text| !text.is_empty()) else { return Ok(None) };
+    let shown = text.to_string_lossy();
+    match text.to_str().map(str::trim).ok_or_else(String::new).and_then(parse) {
+        Ok(value) => Ok(Some(value)),
+        Err(why) if why.is_empty() => Err(format!("{name}={shown}: this is not {wanted}")),
+        Err(why) => Err(format!("{name}={shown}: {why}")),
+    }
+}
+
+/// A schedule, or `@` and the name of a file that holds one.
+pub(crate) fn schedule(text: &str) -> Result<Schedule, String> {
+    let Some(file) = text.strip_prefix('@') else { return text.parse().map_err(message::<_>) };
+    let text = std::fs::read_to_string(file).map_err(|error| format!("can't read {file}: {error}"))?;
+    text.trim().parse().map_err(message::<_>)
+}
+
+fn message<E: std::fmt::Display>(error: E) -> String {
+    error.to_string()
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| String::new())
+}
+
+fn positive(text: &str) -> Result<u64, String> {
+    number(text).and_then(|number| if number > 0 { Ok(number) } else { Err(String::new()) })
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| String::new())?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| String::new())
+}
+
+fn above_zero(text: &str) -> Result<Duration, String> {
+    seconds(text).and_then(|time| if time.is_zero() { Err(String::new()) } else { Ok(time) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &str, value: &str) -> Result<Environment, String> {
+        Environment::from(&|asked| (asked == name).then(|| value.into()))
+    }
+
+    #[test]
+    fn the_documentation_has_this_list() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/rust.md");
+        let text = std::fs::read_to_string(file).unwrap();
+        let table = text.split("| variable | meaning |\n|---|---|\n").nth(1).unwrap();
+        let documented: Vec<&str> = table.lines().take_while(|line| line.starts_with('|')).collect();
+        let list = VARIABLES.map(|(name, meaning)| format!("| `{name}` | {meaning} |"));
+        assert_eq!(documented, list);
+    }
+
+    #[test]
+    fn nothing_else_reads_the_environment() {
+        fn visit(directory: &std::path::Path, readers: &mut Vec<PathBuf>) {
+            for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
+                if entry.path().is_dir() {
+                    visit(&entry.path(), readers);
+                } else if std::fs::read_to_string(entry.path()).unwrap().contains(concat!("env::", "var")) {
+                    readers.push(entry.path());
+                }
+            }
+        }
+        let (source, mut readers) =
+            (std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), Vec::new());
+        visit(&source, &mut readers);
+        assert_eq!(readers, [source.join("checker/environment.rs")]);
+    }
+
+    #[test]
+    fn values_are_read() {
+        let none = Environment::default();
+        assert_eq!(with("OTHER", "x").unwrap(), none);
+        assert_eq!(with(SEED, "").unwrap(), none, "empty is as if not set");
+        assert_eq!(with(SEED, "7").unwrap().seed, Some(7));
+        assert_eq!(with(MAX_EXECUTIONS, " 12 ").unwrap().max_executions, Some(12));
+        assert_eq!(with(MAX_SECONDS, "0.5").unwrap().max_time, Some(Duration::from_millis(500)));
+        assert_eq!(with(HANG_SECONDS, "0").unwrap().hang_timeout, Some(None));
+        assert_eq!(with(HANG_SECONDS, "2").unwrap().hang_timeout, Some(Some(Duration::from_secs(2))));
+        assert_eq!(with(ALGORITHM, "naive").unwrap().algorithm, Some(Algorithm::Naive));
+        assert_eq!(with(REPLAY, "v1:0*3").unwrap().replay.unwrap().steps.len(), 3);
+        assert_eq!(with(REGRESSIONS, "read").unwrap().saved, Some(Saved::Read));
+        assert_eq!(with(LOG, "1").unwrap().log, Some(Log::Verdict));
+        assert!(with(FULL_TRACE, "1").unwrap().full_trace);
+    }
+
+    #[test]
+    fn a_bad_value_is_refused_with_the_name_of_its_variable() {
+        for (name, value, expected) in [
+            (SEED, "x", "MAZURKA_SEED=x: this is not a number"),
+            (SEED, "-1", "MAZURKA_SEED=-1: this is not a number"),
+            (MAX_EXECUTIONS, "0", "MAZURKA_MAX_EXECUTIONS=0: this is not a number of executions, at least 1"),
+            (MAX_SECONDS, "0", "MAZURKA_MAX_SECONDS=0: this is not a number of seconds above 0"),
+            (MAX_SECONDS, "1e99", "MAZURKA_MAX_SECONDS=1e99: this is not a number of seconds above 0"),
+            (HANG_SECONDS, "-1", "MAZURKA_HANG_SECONDS=-1: this is not a number of seconds"),
+            (REGRESSIONS, "yes", "MAZURKA_REGRESSIONS=yes: this is not on, read or off"),
+            (LOG, "loud", "MAZURKA_LOG=loud: this is not verdict, progress or off"),
+            (FULL_TRACE, "yes", "MAZURKA_FULL_TRACE=yes: this is not 1 or 0"),
+            (
+                ALGORITHM,
+                "fast",
+                "MAZURKA_ALGORITHM=fast: fast is not an algorithm; there are naive, source and optimal",
+            ),
+            (
+                REPLAY,
+                "v2:0",
+                "MAZURKA_REPLAY=v2:0: not a schedule: expected \"v1:\" (the version of the schedule) at character 1",
+            ),
+        ] {
+            assert_eq!(with(name, value).unwrap_err(), expected);
+        }
+        let error = with(REPLAY, "@/no/such/file").unwrap_err();
+        assert!(error.starts_with("MAZURKA_REPLAY=@/no/such/file: can't read /no/such/file: "), "{error}");
+    }
+}

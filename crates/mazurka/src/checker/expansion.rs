@@ -1,0 +1,46 @@
+//! What the attribute `#[mazurka::test]` expands to makes use of.
+
+use super::Checker;
+use super::origin::Declared;
+
+impl Checker {
+    /// The options of a test that an attribute declares.
+    #[doc(hidden)]
+    pub fn declared(
+        function: &'static str,
+        module: &'static str,
+        file: &'static str,
+        package: &'static str,
+    ) -> Checker {
+        let declared = Some(Declared { function, module, file, package });
+        Checker { declared, ..Checker::new() }
+    }
+}
+
+#[doc(hidden)]
+pub mod __macro {
+    use std::fmt::Debug;
+
+    /// What a test may give in the end.
+    #[diagnostic::on_unimplemented(
+        message = "a `#[mazurka::test]` gives nothing, or a `Result<(), E>` with an `E` that implements `Debug`",
+        label = "not what a test gives"
+    )]
+    pub trait Outcome {
+        /// Panics if it is an error.
+        fn unwrap_outcome(self);
+    }
+
+    impl Outcome for () {
+        fn unwrap_outcome(self) {}
+    }
+
+    impl<E: Debug> Outcome for Result<(), E> {
+        #[track_caller]
+        fn unwrap_outcome(self) {
+            if let Err(error) = self {
+                panic!("the test gave an error: {error:?}");
+            }
+        }
+    }
+}

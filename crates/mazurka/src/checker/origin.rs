@@ -1,0 +1,112 @@
+//! Which test a check belongs to, and where that is.
+
+use std::panic::Location as Caller;
+use std::path::Path;
+
+use super::regressions::{Regressions, Store};
+use crate::source;
+
+/// What `#[mazurka::test]` knows of its test.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Declared {
+    /// The function.
+    pub(super) function: &'static str,
+    /// `module_path!()`.
+    pub(super) module: &'static str,
+    /// `file!()`.
+    pub(super) file: &'static str,
+    /// `CARGO_MANIFEST_DIR` when it was compiled.
+    pub(super) package: &'static str,
+}
+
+/// The test that a check belongs to.
+#[derive(Clone, Debug)]
+pub(super) struct Origin {
+    /// The name by which `cargo test` knows it; none if that is not known.
+    pub(super) test: Option<String>,
+    module: Option<String>,
+    file: &'static str,
+    package: Option<&'static str>,
+    line: u32,
+}
+
+impl Origin {
+    /// Of a test that was declared by an attribute; or else by what the thread is called, which the test harness names
+    /// after the test.
+    pub(super) fn new(declared: Option<Declared>, caller: &'static Caller<'static>) -> Origin {
+        if let Some(Declared { function, module, file, package }) = declared {
+            // The harness leaves out the name of the crate.
+            let inner = module.split_once("::").map_or(String::new(), |(_, inner)| format!("{inner}::"));
+            let test = Some(format!("{inner}{function}"));
+            let (module, package, line) = (Some(module.to_owned()), Some(package), caller.line());
+            return Origin { test, module, file, package, line };
+        }
+        let current = std::thread::current();
+        let test = current.name().filter(|name| *name != "main").map(str::to_owned);
+        let module = test.as_deref().zip(crate_name()).map(|(test, krate)| match test.rsplit_once("::") {
+            Some((modules, _)) => format!("{krate}::{modules}"),
+            None => krate,
+        });
+        Origin { test, module, file: caller.file(), package: None, line: caller.line() }
+    }
+
+    /// What to call it.
+    pub(super) fn name(&self) -> String {
+        self.test.clone().unwrap_or_else(|| format!("the closure at {}:{}", self.file, self.line))
+    }
+
+    /// Where its failures are saved; none if it is not known enough for that.
+    pub(super) fn store(&self, regressions: &Regressions) -> Option<Store> {
+        let test = self.test.as_deref()?;
+        match regressions {
+            Regressions::Off => None,
+            Regressions::File(file) => Some(Store::new(file.clone(), file, test)),
+            Regressions::BesideTest => {
+                let (source, module) = (source::find(self.file, self.package)?, self.module.as_deref()?);
+                let shown = Store::beside(Path::new(self.file), module)?;
+                Some(Store::new(Store::beside(&source, module)?, &shown, test))
+            }
+        }
+    }
+}
+
+/// The name of the crate that is tested: that of the program, which cargo gives a hash behind.
+fn crate_name() -> Option<String> {
+    let program = std::env::current_exe().ok()?;
+    without_hash(program.file_stem()?.to_str()?)
+}
+
+fn without_hash(program: &str) -> Option<String> {
+    let (name, hash) = program.rsplit_once('-')?;
+    let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then(|| name.replace('-', "_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_crate_is_that_of_its_tests() {
+        assert_eq!(without_hash("bank-0123456789abcdef").as_deref(), Some("bank"));
+        assert_eq!(without_hash("my-bank-0123456789abcdef").as_deref(), Some("my_bank"));
+        assert_eq!(without_hash("my-bank"), None);
+    }
+
+    #[test]
+    fn a_declared_test_is_called_as_the_harness_calls_it() {
+        let name = |module| {
+            let declared = Declared { function: "lost", module, file: "f.rs", package: "" };
+            Origin::new(Some(declared), Caller::caller()).name()
+        };
+        assert_eq!(name("bank"), "lost");
+        assert_eq!(name("bank::account::tests"), "account::tests::lost");
+    }
+
+    #[test]
+    fn another_test_is_called_as_its_thread() {
+        let origin = Origin::new(None, Caller::caller());
+        assert_eq!(origin.name(), "checker::origin::tests::another_test_is_called_as_its_thread");
+        assert_eq!(origin.module.as_deref(), Some("mazurka::checker::origin::tests"));
+    }
+}

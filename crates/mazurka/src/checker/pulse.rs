@@ -1,0 +1,213 @@
+//! What a check shows of itself while it runs, to the thread that waits for it.
+//!
+//! The check writes, with a few plain stores a step; who waits reads, now and then. Nothing here is exact while the
+//! check goes on; it is once the check is stuck, and that is what it is for.
+#![allow(unsafe_code)]
+
+use std::panic::Location as Caller;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use mazurka_explore::Counts;
+use mazurka_program::{Names, ProcessId, Schedule, Step};
+
+/// No more steps of an execution than this are shown.
+const MAX_STEPS: usize = 16 * 1024;
+
+/// A modelled thread, as far as it matters to people.
+#[derive(Clone, Default)]
+pub(crate) struct Member {
+    pub(crate) path: Vec<u32>,
+    pub(crate) name: Option<String>,
+    pub(crate) created: Option<&'static Caller<'static>>,
+}
+
+/// What a check shows of itself.
+pub(crate) struct Pulse {
+    /// The number of turns that modelled threads have had, above the lower half; in the lower half who has the present
+    /// one, plus 1, or 0 if nobody has.
+    turn: AtomicU64,
+    /// Where the operation is that was done last.
+    place: AtomicPtr<Caller<'static>>,
+    /// The steps of the execution: process above, outcome below.
+    script: OnceLock<Box<[AtomicU64]>>,
+    depth: AtomicUsize,
+    members: Mutex<Vec<Member>>,
+    weak_ordering: AtomicPtr<Caller<'static>>,
+    counts: Mutex<Counts>,
+    given_up: AtomicBool,
+}
+
+impl Default for Pulse {
+    fn default() -> Pulse {
+        Pulse {
+            turn: AtomicU64::new(0),
+            place: AtomicPtr::new(ptr::null_mut()),
+            script: OnceLock::new(),
+            depth: AtomicUsize::new(0),
+            members: Mutex::default(),
+            weak_ordering: AtomicPtr::new(ptr::null_mut()),
+            counts: Mutex::default(),
+            given_up: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Pulse {
+    #[inline]
+    fn script(&self) -> &[AtomicU64] {
+        self.script.get_or_init(|| (0..MAX_STEPS).map(|_| AtomicU64::new(0)).collect())
+    }
+}
+
+/// What a check writes.
+impl Pulse {
+    /// A modelled thread runs from now on.
+    #[inline]
+    pub(crate) fn turn(&self, process: ProcessId) {
+        let turns = self.turn.load(Relaxed) >> 32;
+        self.turn.store((turns + 1) << 32 | (u64::from(process.0) + 1), Relaxed);
+    }
+
+    /// No modelled thread runs from now on.
+    #[inline]
+    pub(crate) fn turn_is_over(&self) {
+        self.turn.store(self.turn.load(Relaxed) & !u64::from(u32::MAX), Relaxed);
+    }
+
+    /// An operation is done.
+    #[inline]
+    pub(crate) fn operation(&self, place: &'static Caller<'static>) {
+        self.place.store(ptr::from_ref(place).cast_mut(), Relaxed);
+    }
+
+    /// A step is about to be taken, after `depth` others.
+    #[inline]
+    pub(crate) fn step(&self, depth: usize, process: ProcessId, choice: u32) {
+        if let Some(slot) = self.script().get(depth) {
+            slot.store(u64::from(process.0) << 32 | u64::from(choice), Relaxed);
+        }
+        self.depth.store(depth + 1, Relaxed);
+    }
+
+    /// A thread is created, which has this name.
+    pub(crate) fn member(
+        &self,
+        names: &Names,
+        process: ProcessId,
+        name: Option<&str>,
+        created: Option<&'static Caller<'static>>,
+    ) {
+        let mut members = lock(&self.members);
+        if members.len() <= process.index() {
+            members.resize(process.index() + 1, Member::default());
+        }
+        let member = &mut members[process.index()];
+        let same = !member.path.is_empty() && member.name.as_deref() == name && member.created == created;
+        if !same {
+            *member = Member { path: names.path(process), name: name.map(str::to_owned), created };
+        }
+    }
+
+    /// An ordering weaker than `SeqCst` was used there.
+    pub(crate) fn weak_ordering(&self, place: &'static Caller<'static>) {
+        self.weak_ordering.store(ptr::from_ref(place).cast_mut(), Relaxed);
+    }
+
+    /// How far the search is. Gives whether nobody waits for it any more.
+    pub(crate) fn progress(&self, counts: &Counts) -> bool {
+        *lock(&self.counts) = *counts;
+        self.given_up.load(Relaxed)
+    }
+}
+
+/// What who waits for the check reads.
+impl Pulse {
+    /// A number that changes whenever a modelled thread gets or ends a turn; and whose turn it is.
+    pub(crate) fn now(&self) -> (u64, Option<ProcessId>) {
+        let turn = self.turn.load(Relaxed);
+        (turn, (turn as u32).checked_sub(1).map(ProcessId))
+    }
+
+    /// Where the operation is that was done last.
+    pub(crate) fn place(&self) -> Option<&'static Caller<'static>> {
+        // SAFETY: null, or made of a reference that lives as long as the program.
+        unsafe { self.place.load(Relaxed).as_ref() }
+    }
+
+    /// Where an ordering weaker than `SeqCst` was used.
+    pub(crate) fn weak_place(&self) -> Option<&'static Caller<'static>> {
+        // SAFETY: as above.
+        unsafe { self.weak_ordering.load(Relaxed).as_ref() }
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        *lock(&self.counts)
+    }
+
+    /// A thread that was created.
+    pub(crate) fn member_of(&self, process: ProcessId) -> Member {
+        lock(&self.members).get(process.index()).cloned().unwrap_or_default()
+    }
+
+    /// All threads that were ever created.
+    pub(crate) fn members(&self) -> Vec<Member> {
+        lock(&self.members).clone()
+    }
+
+    /// The steps taken, the present one included, of which nobody knows yet what becomes. None if they are too many.
+    pub(crate) fn schedule(&self) -> Option<Schedule> {
+        let steps = self.script().get(..self.depth.load(Relaxed))?;
+        let step = |word: &AtomicU64| {
+            let word = word.load(Relaxed);
+            Step { process: self.member_of(ProcessId((word >> 32) as u32)).path, choice: word as u32 }
+        };
+        Some(Schedule { steps: steps.iter().map(step).collect() })
+    }
+
+    /// Nobody waits for the check any more: it ends as soon as it comes to know.
+    pub(crate) fn give_up(&self) {
+        self.given_up.store(true, Relaxed);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stuck_check_is_told_apart_from_one_that_computes() {
+        let pulse = Pulse::default();
+        let before = pulse.now();
+        assert_eq!(before.1, None);
+        pulse.turn(ProcessId(0));
+        let during = pulse.now();
+        assert_eq!(during.1, Some(ProcessId(0)));
+        pulse.turn_is_over();
+        let after = pulse.now();
+        assert_eq!(after.1, None);
+        assert!(before.0 != during.0 && during.0 != after.0 && before.0 != after.0);
+    }
+
+    #[test]
+    fn the_schedule_is_known_by_the_paths_of_threads() {
+        let (pulse, mut names) = (Pulse::default(), Names::new());
+        let main = names.child(None, 0);
+        let child = names.child(Some(main), 0);
+        pulse.member(&names, main, None, None);
+        pulse.member(&names, child, Some("worker"), None);
+        pulse.step(0, main, 0);
+        pulse.step(1, child, 2);
+        assert_eq!(pulse.schedule().unwrap().to_string(), "v1:0,0.0#2");
+        pulse.step(0, child, 0);
+        assert_eq!(pulse.schedule().unwrap().to_string(), "v1:0.0");
+        pulse.step(MAX_STEPS, main, 0);
+        assert_eq!(pulse.schedule(), None);
+        assert_eq!(pulse.member_of(child).name.as_deref(), Some("worker"));
+    }
+}

@@ -1,0 +1,198 @@
+//! What a check does, on its own thread: saved failures first, then the search; or one schedule.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mazurka_explore::{Algorithm, Counts, Ending, Limits, Monitor, Options, explore};
+use mazurka_program::{Explain, Explanation, Footprints, Program, Run, Schedule, Step};
+use mazurka_report::{
+    Counterexample, End, Report as Inner, Story, StoryStep, Subject, check, check_schedule,
+};
+use mazurka_trace::Trace;
+
+use super::environment::Log;
+use super::pulse::Pulse;
+use super::regressions::Entry;
+use super::report::{Report, internal};
+use super::watch::Hung;
+use crate::runtime::run::{Closure, ClosureRun};
+
+/// How often the progress is told.
+const BETWEEN_LINES: Duration = Duration::from_secs(2);
+
+/// So many executions are run, if need be, to find out how the threads of a program step before a schedule is run.
+const SCOUTED: [u64; 2] = [1, 1_000];
+/// And at most so long.
+const SCOUTING: Duration = Duration::from_secs(2);
+
+/// What is to be done.
+#[derive(Clone)]
+pub(super) struct Task {
+    pub(super) subject: Subject,
+    pub(super) algorithm: Algorithm,
+    pub(super) options: Options,
+    /// The only schedule to run.
+    pub(super) replay: Option<Schedule>,
+    /// The schedules to run first.
+    pub(super) saved: Vec<Entry>,
+    pub(super) log: Log,
+    pub(super) pulse: Arc<Pulse>,
+}
+
+impl Task {
+    pub(super) fn run(&self, program: &Closure) -> Inner {
+        if let Some(schedule) = &self.replay {
+            return self.run_schedule(program, schedule);
+        }
+        self.run_saved(program).unwrap_or_else(|| self.search(program))
+    }
+
+    fn search(&self, program: &Closure) -> Inner {
+        let begin = Instant::now();
+        let mut next = BETWEEN_LINES;
+        let mut watch = |counts: &Counts, share: f64| {
+            if self.log == Log::Progress && begin.elapsed() >= next {
+                next = begin.elapsed() + BETWEEN_LINES;
+                eprintln!("{}", progress_line(&self.subject.program, counts, share, begin.elapsed()));
+            }
+            if self.pulse.progress(counts) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        check(program, self.subject.clone(), self.algorithm, &self.options, Some(&mut watch))
+            .unwrap_or_else(|error| self.nothing(internal(error)))
+    }
+
+    fn nothing(&self, reason: String) -> Inner {
+        Report::nothing(self.subject.clone(), self.algorithm, reason)
+    }
+
+    /// What the first saved schedule says that still fails.
+    fn run_saved(&self, program: &Closure) -> Option<Inner> {
+        if self.saved.is_empty() {
+            return None;
+        }
+        let failing = || {
+            self.saved.iter().find_map(|entry| {
+                let report = check_schedule(program, self.subject.clone(), entry.schedule.clone()).ok()?;
+                (!report.failures.is_empty()).then_some((entry, report))
+            })
+        };
+        let found = failing().or_else(|| if scout(program, SCOUTED[0]) { failing() } else { None });
+        found.map(|(entry, mut report)| {
+            let note = format!("the failure saved in {} was run first, and is still there", entry.place);
+            report.notes.push(note);
+            report
+        })
+    }
+
+    fn run_schedule(&self, program: &Closure, schedule: &Schedule) -> Inner {
+        let run = || check_schedule(program, self.subject.clone(), schedule.clone());
+        let first = run();
+        let mut efforts = SCOUTED.into_iter();
+        let mut last = first.as_ref().ok().filter(|report| !report.failures.is_empty()).cloned();
+        while last.is_none()
+            && let Some(executions) = efforts.next()
+        {
+            if scout(program, executions) {
+                last = run().ok().filter(|report| !report.failures.is_empty());
+            }
+        }
+        last.or(first.as_ref().ok().cloned()).unwrap_or_else(|| {
+            let why = first.err().map_or(String::new(), |misfit| misfit.to_string());
+            self.nothing(format!("{why}; a schedule fits only the test that it was printed for"))
+        })
+    }
+}
+
+/// Runs some executions, to find out what changes the steps of threads; a schedule means something only with what was
+/// known when it was found. Gives whether there was something new.
+fn scout(program: &Closure, executions: u64) -> bool {
+    struct Scout(bool);
+    impl Monitor<ClosureRun> for Scout {
+        fn execution(&mut self, _: Ending, _: &Trace, _: &ClosureRun, _: &Counts) -> ControlFlow<()> {
+            ControlFlow::Continue(())
+        }
+
+        fn begin_again(&mut self) {
+            self.0 = true;
+        }
+    }
+    let limits = Limits { executions: Some(executions), time: Some(SCOUTING), ..Limits::default() };
+    let mut scout = Scout(false);
+    explore(program, Algorithm::Optimal, &Options { limits, ..Options::default() }, &mut scout);
+    scout.0
+}
+
+/// The steps up to one in which a thread hangs, told; and that one, as far as it can be.
+pub(super) fn tell_hang(program: &Closure, schedule: &Schedule, name: &str) -> Option<Story> {
+    let (last, before) = schedule.steps.split_last()?;
+    let mut run = program.start(Footprints::Dynamic);
+    let steps = steps_to_hang(&mut run, before, last, name);
+    // To end the execution would be to let the thread hang again, or to unwind what the one that hangs works with.
+    std::mem::forget(run);
+    Some(Story { steps: steps?, waiting: Vec::new(), failures: Vec::new(), end: End::Early(Vec::new()) })
+}
+
+fn steps_to_hang(run: &mut ClosureRun, before: &[Step], last: &Step, name: &str) -> Option<Vec<StoryStep>> {
+    let mut steps = Vec::new();
+    for step in before {
+        let process = run.names().find(&step.process).filter(|&process| run.enabled().contains(process))?;
+        let told = run.step_explained(process, step.choice).ok()?;
+        steps.push(story_step(run, told));
+    }
+    let process = run.names().find(&last.process)?;
+    let (operation, place) = run.comes_to(process)?;
+    let note = match run.process_name(process) {
+        who if who == name => "does not come to another operation".to_owned(),
+        _ => format!("{name} does not come to an operation"),
+    };
+    let (reads, writes) = (Vec::new(), Vec::new());
+    let told = Explanation { process, operation, reads, writes, note: Some(note), place: Some(place) };
+    steps.push(story_step(run, told));
+    Some(steps)
+}
+
+fn story_step(run: &ClosureRun, told: Explanation) -> StoryStep {
+    let Explanation { process, operation, reads, writes, note, place } = told;
+    let path = run.names().display(process).to_string();
+    StoryStep { process: path, name: run.process_name(process), operation, reads, writes, note, place }
+}
+
+/// The report of a check that hangs.
+pub(super) fn hang_report(task: &Task, hung: Hung, story: Option<Story>, patience: Duration) -> Inner {
+    let mut report = task.nothing(format!(
+        "it was given up after {} s without an operation (Checker::hang_timeout); the counts are those of a moment before",
+        patience.as_secs_f64()
+    ));
+    report.counts = task.pulse.counts();
+    report.failures.push(Counterexample {
+        failure: hung.failure(),
+        process: Some(hung.name),
+        executions: None,
+        varies: false,
+        schedule: hung.schedule,
+        story,
+    });
+    report
+}
+
+fn progress_line(program: &str, counts: &Counts, share: f64, elapsed: Duration) -> String {
+    let mut line = format!("mazurka: {program}: {} executions", counts.executions());
+    if share > 0.0 && share <= 1.0 {
+        line += &format!(", perhaps {:.1} %", share * 100.0);
+    }
+    line + &format!(", {:.0} s", elapsed.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_told_as_far_as_it_is_known() {
+        let counts = Counts { complete: 90, blocked: 10, ..Counts::default() };
+        let told = |share| progress_line("bank", &counts, share, Duration::from_secs(3));
+        assert_eq!(told(0.25), "mazurka: bank: 100 executions, perhaps 25.0 %, 3 s");
+        assert_eq!(told(0.0), "mazurka: bank: 100 executions, 3 s");
+    }
+}

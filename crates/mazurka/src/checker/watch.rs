@@ -1,0 +1,110 @@
+//! The thread that a check runs on, and who watches it.
+//!
+//! Modelled threads are coroutines, so one that never comes to an operation takes the thread of the operating system with
+//! it. It can't be ended from outside; it is left behind, and whoever waits for the check is told.
+
+use std::any::Any;
+use std::panic::Location as Caller;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use mazurka_program::{Failure, FailureKind, ProcessId, Schedule};
+
+use super::pulse::Pulse;
+use crate::runtime::{place_of, process_name};
+
+/// The stack of the thread. Modelled threads have stacks of their own; this one is for the search.
+const STACK: usize = 8 << 20;
+
+/// The longest time between two looks at a check.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
+/// Why a job has no result.
+pub(super) enum NoResult {
+    /// A modelled thread does not come to another operation.
+    Hung(Hung),
+    /// It panicked, which is a bug of ours.
+    Panicked(Box<dyn Any + Send>),
+    /// The operating system has no thread for it.
+    NoThread(std::io::Error),
+}
+
+/// A modelled thread that does not come to another operation.
+pub(super) struct Hung {
+    pub(super) name: String,
+    pub(super) place: Option<&'static Caller<'static>>,
+    /// The steps up to the one in which it hangs.
+    pub(super) schedule: Option<Schedule>,
+}
+
+impl Hung {
+    fn of(pulse: &Pulse, process: ProcessId) -> Hung {
+        Hung {
+            name: process_name(&pulse.member_of(process), pulse.members().into_iter()),
+            place: pulse.place(),
+            schedule: pulse.schedule(),
+        }
+    }
+
+    pub(super) fn failure(&self) -> Failure {
+        let since = match self.place {
+            Some(place) => format!("another operation since {}:{}", place.file(), place.line()),
+            None => "an operation since it began".to_owned(),
+        };
+        let message = format!(
+            "thread `{}` has not come to {since}: an endless loop, or a lock or other wait of std that only another \
+             modelled thread could end",
+            self.name
+        );
+        Failure { kind: FailureKind::Hang, message, place: self.place.map(place_of), process: None }
+    }
+}
+
+/// Runs a job on a thread of its own, which is left behind if a modelled thread hangs in it.
+///
+/// The thread has the name of the one that waits, and the test harness captures what it prints.
+pub(super) fn on_own_thread<T: Send + 'static>(
+    pulse: &Arc<Pulse>,
+    patience: Option<Duration>,
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, NoResult> {
+    let (sender, receiver) = channel();
+    let mut builder = thread::Builder::new().stack_size(STACK);
+    if let Some(name) = thread::current().name() {
+        builder = builder.name(name.to_owned());
+    }
+    let spawned = builder.spawn(move || {
+        // Nobody listens any more if the thread was left behind.
+        let _ = sender.send(job());
+    });
+    let handle = spawned.map_err(NoResult::NoThread)?;
+    // Looks are counted, not seconds: a machine that sleeps, or a debugger, stops both threads.
+    let pause = patience
+        .map_or(LONGEST_PAUSE, |patience| (patience / 8).min(LONGEST_PAUSE))
+        .max(Duration::from_millis(1));
+    let looks = patience.map(|patience| patience.as_nanos().div_ceil(pause.as_nanos()));
+    let (mut seen, mut unchanged) = (pulse.now(), 0);
+    loop {
+        match receiver.recv_timeout(pause) {
+            Ok(result) => {
+                let _ = handle.join();
+                return Ok(result);
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(NoResult::Panicked(handle.join().err().unwrap_or_else(|| Box::new("it ended"))));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let now = pulse.now();
+        unchanged = if now == seen { unchanged + 1 } else { 0 };
+        seen = now;
+        if let (Some(process), Some(looks)) = (now.1, looks)
+            && unchanged >= looks
+        {
+            pulse.give_up();
+            return Err(NoResult::Hung(Hung::of(pulse, process)));
+        }
+    }
+}

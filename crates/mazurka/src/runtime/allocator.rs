@@ -1,0 +1,206 @@
+//! An allocator that remembers what a check allocates, so that objects on the heap have names.
+//!
+//! It adds a look at a thread-local variable to each allocation, and within a check an entry in a log; where memory
+//! comes from and when it is given back is the affair of the allocator that it wraps. Nothing is noted when memory is
+//! freed: the last entry that contains the address of a living object is that of the object's allocation.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::ptr;
+
+use mazurka_program::ProcessId;
+
+use super::identity::Base;
+
+/// A global allocator that wraps another and remembers what checks allocate.
+///
+/// With the feature `allocator` (a default one) it is installed around [`System`]. If your tests need an allocator of
+/// their own, turn the feature off and wrap it:
+/// ```ignore
+/// #[global_allocator]
+/// static ALLOCATOR: mazurka::Allocator<MyAllocator> = mazurka::Allocator::new(MyAllocator);
+/// ```
+pub struct Allocator<A = System> {
+    inner: A,
+}
+
+impl<A> Allocator<A> {
+    /// Wraps an allocator.
+    pub const fn new(inner: A) -> Allocator<A> {
+        Allocator { inner }
+    }
+}
+
+#[cfg(feature = "allocator")]
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator::new(System);
+
+// SAFETY: all memory is from and to the wrapped allocator, unchanged.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the contract, which is the same.
+        let memory = unsafe { self.inner.alloc(layout) };
+        note(memory, layout.size());
+        memory
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        let memory = unsafe { self.inner.alloc_zeroed(layout) };
+        note(memory, layout.size());
+        memory
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { self.inner.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above.
+        let memory = unsafe { self.inner.realloc(memory, layout, size) };
+        note(memory, size);
+        memory
+    }
+}
+
+#[inline]
+fn note(memory: *mut u8, size: usize) {
+    if let Some(log) = super::log() {
+        // SAFETY: a modelled process runs on this thread, and nobody else has a reference to the log then: it is used by
+        // the scheduler, which is not running, and here. `push` does not allocate through the global allocator, so
+        // that it is not entered again.
+        unsafe { (*log).push(memory as usize, size) };
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    start: usize,
+    size: usize,
+    process: ProcessId,
+    step: u32,
+}
+
+/// What was allocated by the processes of an execution, in order.
+pub(crate) struct Log {
+    /// Grown by hand from the system's allocator.
+    entries: *mut Entry,
+    len: usize,
+    capacity: usize,
+    process: ProcessId,
+    step: u32,
+    paused: bool,
+}
+
+impl Log {
+    pub(crate) const fn new() -> Log {
+        Log { entries: ptr::null_mut(), len: 0, capacity: 0, process: ProcessId(0), step: 0, paused: false }
+    }
+
+    /// Forgets everything: a new execution begins.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Who allocates from now on.
+    #[inline]
+    pub(crate) fn set_process(&mut self, process: ProcessId, step: u32) {
+        self.process = process;
+        self.step = step;
+    }
+
+    /// Whether nothing is noted from now on. Gives whether it was so before.
+    #[inline]
+    pub(super) fn pause(&mut self, paused: bool) -> bool {
+        std::mem::replace(&mut self.paused, paused)
+    }
+
+    fn push(&mut self, start: usize, size: usize) {
+        if self.paused {
+            return;
+        }
+        if self.len == self.capacity && !self.grow() {
+            return;
+        }
+        let entry = Entry { start, size, process: self.process, step: self.step };
+        // SAFETY: `len < capacity`, and `entries` has room for `capacity` entries.
+        unsafe { self.entries.add(self.len).write(entry) };
+        self.len += 1;
+    }
+
+    fn grow(&mut self) -> bool {
+        let capacity = (self.capacity * 2).max(256);
+        let Ok(layout) = Layout::array::<Entry>(capacity) else { return false };
+        // SAFETY: the layout has a size; the entries come from the same allocator with the layout of `capacity`.
+        let entries = unsafe {
+            match self.layout() {
+                None => System.alloc(layout),
+                Some(old) => System.realloc(self.entries.cast(), old, layout.size()),
+            }
+        };
+        if entries.is_null() {
+            return false;
+        }
+        (self.entries, self.capacity) = (entries.cast(), capacity);
+        true
+    }
+
+    /// The layout of the entries, if there are any.
+    fn layout(&self) -> Option<Layout> {
+        Layout::array::<Entry>(self.capacity).ok().filter(|_| self.capacity > 0)
+    }
+
+    fn entries(&self) -> &[Entry] {
+        if self.entries.is_null() {
+            return &[];
+        }
+        // SAFETY: the first `len` entries were written.
+        unsafe { std::slice::from_raw_parts(self.entries, self.len) }
+    }
+
+    /// What an object at an address is named by, if it is in memory that was allocated in this execution.
+    pub(crate) fn name(&self, address: usize) -> Option<Base> {
+        let entries = self.entries();
+        let at = entries.iter().rposition(|entry| address.wrapping_sub(entry.start) < entry.size)?;
+        let Entry { start, size, process, step } = entries[at];
+        let alike = |entry: &&Entry| entry.process == process && entry.step == step && entry.size == size;
+        let ordinal = entries[..at].iter().rev().filter(alike).count() as u32;
+        Some(Base::Heap { process, step, size, ordinal, offset: address - start })
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        if let Some(layout) = self.layout() {
+            // SAFETY: the entries came from this allocator with this layout.
+            unsafe { System.dealloc(self.entries.cast(), layout) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_allocation_at_an_address_names_it() {
+        let mut log = Log::new();
+        let heap = |process, step, size, ordinal, offset| {
+            Some(Base::Heap { process: ProcessId(process), step, size, ordinal, offset })
+        };
+        log.set_process(ProcessId(1), 4);
+        (0..1000).for_each(|i| log.push(1000 + i * 16, 16));
+        log.set_process(ProcessId(2), 0);
+        log.push(1016, 8);
+        log.push(1024, 8);
+        assert_eq!(log.name(999), None);
+        assert_eq!(log.name(1000), heap(1, 4, 16, 0, 0));
+        assert_eq!(log.name(1023), heap(2, 0, 8, 0, 7));
+        assert_eq!(log.name(1031), heap(2, 0, 8, 1, 7));
+        assert_eq!(log.name(1000 + 999 * 16 + 15), heap(1, 4, 16, 999, 15));
+        assert_eq!(log.name(1000 + 1000 * 16), None);
+        log.clear();
+        assert_eq!(log.name(1000), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! Who has a handle of which `Arc`: labels for clones, drops and looks at the count.
+//!
+//! Each handle has a location. A drop writes that of its handle, and looks for another one that lives: it goes through the
+//! others in a fixed order, up to the first that lives, and reads what it passes. So two drops are independent if both
+//! find the same third handle. The order must be the same whatever independent steps come first: it is that of the tree in
+//! which a clone is a child of what it was cloned from, parents before children. Only living handles get children, so
+//! none appears before the place where a look ends. To clone a handle writes the new one, and a second location of the old
+//! one, which stands for what was made from it; to look at the count reads all of both kinds. Where nobody looks and the last drop does no operations, none of these are events: then nothing that a process
+//! can observe depends on them.
+
+use mazurka_program::{AccessKind, Location, ProcessId, Stop};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::World;
+use super::identity::OwnKind;
+use super::operation::{Operation, Step};
+
+/// The `Arc`s of an execution.
+#[derive(Default)]
+pub(crate) struct Arcs {
+    /// The types whose `Arc`s are followed.
+    pub(super) followed: FxHashSet<&'static str>,
+    /// By the address of what they share.
+    handles: FxHashMap<usize, Vec<Handle>>,
+}
+
+/// A handle that lives or lived.
+struct Handle {
+    /// From the first handle of all down to this one: their locations. Handles are kept in this order.
+    path: Vec<Location>,
+    location: Location,
+    /// What was made from it.
+    children: Location,
+    strong: bool,
+    alive: bool,
+}
+
+impl Arcs {
+    pub(super) fn clear(&mut self) {
+        self.handles.clear();
+    }
+}
+
+/// What is done with a handle.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Deed {
+    /// It is cloned, or downgraded if the new one is not strong.
+    Clone {
+        strong: bool,
+    },
+    Drop,
+    /// The counts are looked at.
+    Count,
+    /// It is given up if it is the only strong one.
+    Unwrap,
+    /// It is looked whether it is the only one of all.
+    Unique,
+    /// A weak one is made strong, if there is a strong one.
+    Upgrade,
+}
+
+/// An operation on a handle.
+pub(crate) struct Act<'a> {
+    pub(crate) address: usize,
+    pub(crate) handle: Location,
+    pub(crate) deed: Deed,
+    pub(crate) name: &'static str,
+    /// The new handle, if there is one.
+    pub(crate) made: Option<Location>,
+    /// Whether the answer is yes: it was the last, the only one, an upgrade succeeded.
+    pub(crate) yes: bool,
+    pub(crate) counts: (usize, usize),
+    /// Does to the real handle what the step decides, given the answer. It is part of the step, since others may come
+    /// before the code that follows it.
+    pub(crate) really: &'a mut dyn FnMut(bool),
+}
+
+impl World {
+    /// Whether `Arc`s of a type are followed.
+    #[inline]
+    pub(crate) fn follows(&self, name: &'static str) -> bool {
+        !self.arcs.followed.is_empty() && self.arcs.followed.contains(name)
+    }
+
+    /// The location of the first handle of what lives at an address.
+    pub(crate) fn first_handle(&mut self, address: usize) -> Location {
+        let (location, children) = self.two_locations(self.running);
+        let handles = self.arcs.handles.entry(address).or_default();
+        // Something else may have lived there.
+        handles.clear();
+        handles.push(Handle { path: vec![location], location, children, strong: true, alive: true });
+        location
+    }
+
+    /// The location of a new handle, made from another.
+    fn child_handle(
+        &mut self,
+        process: ProcessId,
+        address: usize,
+        parent: Location,
+        strong: bool,
+    ) -> Location {
+        let (location, children) = self.two_locations(process);
+        let handles = self.arcs.handles.entry(address).or_default();
+        let parent = handles.iter().find(|handle| handle.location == parent);
+        let mut path = parent.map_or(Vec::new(), |parent| parent.path.clone());
+        path.push(location);
+        let at = handles.partition_point(|handle| handle.path < path);
+        handles.insert(at, Handle { path, location, children, strong, alive: true });
+        location
+    }
+
+    fn two_locations(&mut self, process: ProcessId) -> (Location, Location) {
+        (self.make(process, OwnKind::Handle), self.make(process, OwnKind::Handle))
+    }
+}
+
+impl Act<'_> {
+    fn handles<'a>(&self, step: &'a Step<'_>) -> &'a [Handle] {
+        step.world.arcs.handles.get(&self.address).map_or(&[], Vec::as_slice)
+    }
+
+    /// Goes through the handles that `which` names, reading them, up to the first that lives.
+    fn look(&self, step: &mut Step<'_>, which: impl Fn(&Handle) -> bool) -> Option<Location> {
+        let mut passed = Vec::new();
+        let mut found = None;
+        for handle in self.handles(step).iter().filter(|handle| which(handle)) {
+            passed.push(handle.location);
+            if handle.alive {
+                found = Some(handle.location);
+                break;
+            }
+        }
+        passed.into_iter().for_each(|location| step.touch(location, AccessKind::Read));
+        found
+    }
+
+    fn is_strong(&self, step: &Step<'_>) -> bool {
+        self.handles(step).iter().any(|handle| handle.location == self.handle && handle.strong)
+    }
+
+    fn bury(&self, step: &mut Step<'_>) {
+        step.touch(self.handle, AccessKind::Write);
+        let handles = step.world.arcs.handles.get_mut(&self.address);
+        for handle in handles.into_iter().flatten().filter(|handle| handle.location == self.handle) {
+            handle.alive = false;
+        }
+    }
+
+    fn create(&mut self, step: &mut Step<'_>, parent: Location, strong: bool) {
+        let own = self.handles(step).iter().find(|handle| handle.location == self.handle);
+        if let Some(children) = own.map(|handle| handle.children) {
+            step.touch(children, AccessKind::Update);
+        }
+        let process = step.process;
+        let made = step.world.child_handle(process, self.address, parent, strong);
+        step.touch(made, AccessKind::Write);
+        self.made = Some(made);
+    }
+}
+
+impl Operation for Act<'_> {
+    fn perform(&mut self, step: &mut Step<'_>) {
+        if step.world.foresee {
+            let message =
+                "an Arc whose count or whose last drop matters is not supported by source; use optimal";
+            step.world.fail(Stop::Bound(message.to_owned()));
+        }
+        let me = self.handle;
+        let others = |handle: &Handle| handle.location != me;
+        match self.deed {
+            Deed::Clone { strong } => self.create(step, me, strong),
+            Deed::Drop => {
+                let strong = self.is_strong(step);
+                self.yes = self.look(step, |handle| others(handle) && handle.strong == strong).is_none();
+                self.bury(step);
+                step.varies();
+            }
+            Deed::Count => {
+                let both = |handle: &Handle| [handle.location, handle.children];
+                let all: Vec<Location> = self.handles(step).iter().flat_map(both).collect();
+                all.into_iter().for_each(|location| step.touch(location, AccessKind::Read));
+                let count = |strong| {
+                    self.handles(step).iter().filter(|handle| handle.alive && handle.strong == strong).count()
+                };
+                self.counts = (count(true), count(false));
+                step.varies();
+            }
+            Deed::Unwrap => {
+                self.yes = self.look(step, |handle| others(handle) && handle.strong).is_none();
+                if self.yes {
+                    self.bury(step);
+                }
+                step.varies();
+            }
+            Deed::Unique => {
+                self.yes = self.look(step, others).is_none();
+                step.varies();
+            }
+            Deed::Upgrade => {
+                let strong = self.look(step, |handle| handle.strong);
+                if let Some(parent) = strong {
+                    self.create(step, parent, true);
+                }
+                self.yes = strong.is_some();
+                step.varies();
+            }
+        }
+        (self.really)(self.yes);
+    }
+
+    fn describe(&self, _world: &World) -> String {
+        self.name.to_owned()
+    }
+}

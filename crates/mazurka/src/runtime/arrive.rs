@@ -1,0 +1,248 @@
+//! How a process comes to its operations, is suspended there, and ends.
+#![allow(unsafe_code)]
+
+use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
+use std::ptr::NonNull;
+
+use corosensei::Yielder;
+use mazurka_program::{GuardId, Location, ProcessId, Stop};
+
+use super::cells::Until;
+use super::operation::{Operation, Step, Wait};
+use super::process::{Body, Panicked, Pending, Resume, Status};
+use super::spin::{Frame, Registers};
+use super::{Captured, World, panics, with_world};
+
+/// Where every coroutine begins.
+pub(super) fn enter(yielder: NonNull<Yielder<Resume, ()>>, resume: Resume, body: Body) {
+    with_world(|world| {
+        let me = world.running;
+        world.process_mut(me).set_yielder(yielder);
+    });
+    if resume == Resume::End {
+        // Its captures are dropped as they would be on the way of an unwinding.
+        drop(body);
+        return;
+    }
+    // The body of a thread keeps its own panics; what comes here is the end of the execution.
+    let _ = catch_unwind(AssertUnwindSafe(body));
+    // Each turn of the loop drops at least one variable.
+    while catch_unwind(end_of_thread).is_err() {}
+}
+
+/// What a coroutine throws when its execution is over.
+struct EndOfExecution;
+
+/// Whether a panic is the end of an execution.
+pub(crate) fn is_end_of_execution(payload: &(dyn std::any::Any + Send)) -> bool {
+    payload.is::<EndOfExecution>()
+}
+
+/// The running process ends with a panic that nobody has been told of.
+pub(crate) fn note_panic(payload: &(dyn std::any::Any + Send)) {
+    let message = panics::message_of(payload);
+    with_world(|world| {
+        let process = world.running;
+        let seen =
+            world.last_panic.take().filter(|panic| panic.process == process && panic.message == message);
+        let place = seen.and_then(|panic| panic.place);
+        world.panics.push(Panicked { process, told: false, message, place });
+    });
+}
+
+/// The body of a thread has ended: its thread-local variables are dropped, those made last first. A destructor may make
+/// others, but not those that were dropped.
+pub(crate) fn end_of_thread() {
+    loop {
+        let last = with_world(|world| {
+            let me = world.running;
+            world.process_mut(me).locals.iter_mut().rev().find_map(|local| local.1.take())
+        });
+        match last.flatten() {
+            Some(local) => drop(local),
+            None => return,
+        }
+    }
+}
+
+/// Suspends the running process until its next turn.
+fn suspend() {
+    let Some(yielder) = with_world(|world| world.process(world.running).yielder()).flatten() else { return };
+    // SAFETY: the yielder is that of the coroutine that runs here, so it is alive.
+    if unsafe { yielder.as_ref() }.suspend(()) == Resume::End {
+        std::panic::resume_unwind(Box::new(EndOfExecution));
+    }
+}
+
+/// Suspends the running process for good. Returns only by unwinding.
+pub(crate) fn stop_here() {
+    loop {
+        suspend();
+    }
+}
+
+/// Stops the running process, which can't go on without an operation that was not done since its execution is abandoned.
+pub(crate) fn stop_without(place: &'static Caller<'static>) -> ! {
+    if std::thread::panicking() {
+        with_world(|world| world.give_up(place));
+    }
+    loop {
+        stop_here();
+    }
+}
+
+/// Brings the running process to an operation; returns when its step has been taken.
+#[inline(always)]
+pub(crate) fn operate(operation: &mut dyn Operation, place: &'static Caller<'static>) {
+    operate_from(operation, place, &Registers::here());
+}
+
+#[inline(never)]
+fn operate_from(operation: &mut dyn Operation, place: &'static Caller<'static>, registers: &Registers) {
+    let arrived = with_world(|world| {
+        if world.ending || std::thread::panicking() {
+            return world.operate_at_once(operation, place);
+        }
+        let spin = match world.suspects(place) && operation.wait() == Wait::Nothing {
+            true => world.spin(place, Frame::new(registers, world.process(world.running).bottom())),
+            false => None,
+        };
+        if world.is_scripted(place) && world.follow_script(operation, place, spin) {
+            return Arrival::Done;
+        }
+        if world.scripted > 0 {
+            world.check_next(place);
+        }
+        if world.fatal.is_some() {
+            return Arrival::Stuck;
+        }
+        // SAFETY: the operation stays where it is while this function does not return.
+        unsafe { world.arrive(operation, place, spin) };
+        Arrival::Parked
+    });
+    match arrived {
+        Some(Arrival::Parked) => suspend(),
+        Some(Arrival::Stuck) => stop_here(),
+        Some(Arrival::Done) | None => {}
+    }
+}
+
+/// What became of an operation that a process came to.
+enum Arrival {
+    /// The process waits for its turn.
+    Parked,
+    /// It was done at once.
+    Done,
+    /// It can't be done.
+    Stuck,
+}
+
+impl World {
+    /// The running process has come to an operation.
+    ///
+    /// # Safety
+    /// The operation must stay where it is until the process is resumed.
+    unsafe fn arrive(
+        &mut self,
+        operation: &mut dyn Operation,
+        place: &'static Caller<'static>,
+        spin: Option<Wait>,
+    ) {
+        let me = self.running;
+        self.operations += 1;
+        let nature = operation.nature();
+        let wait = spin.unwrap_or(nature.wait);
+        let guard = match wait {
+            Wait::Guard { location, until } => self.capture(location, until),
+            _ => GuardId(0),
+        };
+        // SAFETY: the caller vouches for it.
+        let mut pending = unsafe { Pending::new(operation, place, wait, guard) };
+        (pending.spins, pending.plain, pending.branches) = (spin.is_some(), nature.plain, nature.branches);
+        self.branching += u32::from(pending.branches);
+        let process = self.process_mut(me);
+        process.pending = Some(pending);
+        process.status = Status::Parked;
+        if wait == Wait::Nothing {
+            self.enabled.insert(me);
+        } else {
+            self.guarded.insert(me);
+            self.changed = true;
+        }
+    }
+
+    /// A process takes the step of the operation that it is at.
+    #[inline]
+    pub(super) fn leave(&mut self, process: ProcessId, pending: Pending) {
+        self.shown.pulse.operation(pending.place);
+        if pending.wait != Wait::Nothing {
+            self.guarded.remove(process);
+        }
+        self.branching -= u32::from(pending.branches);
+    }
+
+    pub(super) fn capture(&mut self, location: Location, until: Until) -> GuardId {
+        self.guards.push(Captured { location, until });
+        match until {
+            Until::Differs(spin) => {
+                let reads = std::mem::take(&mut self.spins[spin as usize]);
+                reads.iter().for_each(|read| self.cells.watch(read.0));
+                self.spins[spin as usize] = reads;
+            }
+            _ => self.cells.watch(location),
+        }
+        GuardId(self.guards.len() as u32 - 1)
+    }
+
+    /// The running process unwinds and can't go on, nor be suspended.
+    #[cold]
+    fn give_up(&mut self, place: &'static Caller<'static>) {
+        self.spoiled = true;
+        let message = format!(
+            "thread `{}` would have to wait at {place} while it unwinds; that is not supported",
+            self.name_of(self.running)
+        );
+        self.fail(Stop::Bound(message));
+    }
+
+    /// Does an operation of a process that unwinds, as part of the step in which it began to. It must not have to wait: a
+    /// process can't be suspended while it unwinds.
+    fn operate_at_once(&mut self, operation: &mut dyn Operation, place: &'static Caller<'static>) -> Arrival {
+        let me = self.running;
+        if !std::thread::panicking() {
+            // Somebody caught the end of the execution and went on.
+            return Arrival::Stuck;
+        }
+        let ready = match operation.wait() {
+            Wait::Nothing => true,
+            Wait::Guard { location, until } => until.holds(self.cells.get(location)),
+            Wait::Own => operation.ready(self, me),
+        };
+        if !ready && self.ending {
+            // Nobody is interested any longer: a destructor that joins a thread, say, goes on without.
+            return Arrival::Done;
+        }
+        if !ready {
+            self.give_up(place);
+            return Arrival::Stuck;
+        }
+        if !self.ending && operation.branches() && operation.alternatives(self) > 1 {
+            let message = format!(
+                "thread `{}` comes to a step with several outcomes at {place} while it unwinds; that is not supported",
+                self.name_of(me)
+            );
+            self.fail(Stop::Bound(message));
+        }
+        self.unwound += 1;
+        self.operations += 1;
+        // The step that it is part of has been counted already.
+        let depth = self.depth;
+        self.depth = depth.saturating_sub(1);
+        operation.perform(&mut Step { world: self, process: me, choice: 0, place });
+        self.depth = depth;
+        if self.story.is_some() {
+            self.tell_unwinding(operation);
+        }
+        Arrival::Done
+    }
+}

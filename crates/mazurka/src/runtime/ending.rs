@@ -1,0 +1,104 @@
+//! The end of an execution that is not finished: what lives on the stacks is dropped.
+//!
+//! First the rest is simply run, which is cheaper than to unwind; what still waits then unwinds, the youngest
+//! process first, since it may borrow from the stacks of its ancestors. Operations of destructors are done on
+//! the way. A process that catches the unwinding again and again is given up with all that it holds.
+
+use mazurka_program::{ProcessId, Stop};
+
+use super::World;
+use super::operation::Step;
+use super::process::{Resume, Status};
+
+/// So many steps are taken to bring an execution to its end that nobody is interested in.
+const MAX_STEPS: u32 = 10_000;
+
+/// So often a process may catch the end of its execution and go on.
+const MAX_CATCHES: u32 = 100;
+
+/// So many processes of a search may be given up.
+const MAX_ABANDONED: u32 = 1_000;
+
+impl World {
+    /// Ends the execution, however far it has come.
+    pub(super) fn end_execution(&mut self) {
+        self.scripted = 0;
+        self.leaving = true;
+        if !self.spoiled && self.fatal.is_none() {
+            self.run_out();
+        }
+        self.ending = true;
+        while let Some(process) = self.created.pop() {
+            self.end_process(process);
+        }
+        (self.ending, self.leaving) = (false, false);
+        self.starting.clear();
+        self.enabled.clear();
+        self.guarded.clear();
+        self.branching = 0;
+        self.log.clear();
+    }
+
+    /// Takes steps, in no particular order, until nobody can.
+    fn run_out(&mut self) {
+        self.story = None;
+        for _ in 0..MAX_STEPS {
+            let Some(process) = self.enabled.iter().next() else { return };
+            self.label.clear();
+            self.enabled.remove(process);
+            self.running = process;
+            if let Some(pending) = self.process_mut(process).pending.take() {
+                self.leave(process, pending);
+                // SAFETY: the process is parked at it, and nobody else refers to it.
+                #[allow(unsafe_code)]
+                let operation = unsafe { pending.operation_mut() };
+                operation.perform(&mut Step { world: self, process, choice: 0, place: pending.place });
+            }
+            self.depth += 1;
+            self.process_mut(process).events += 1;
+            self.resume(process, Resume::Go);
+            while let Some(child) = self.starting.pop() {
+                if self.fatal.is_some() || self.embark(child).is_err() {
+                    return;
+                }
+                self.resume(child, Resume::Go);
+            }
+            if self.fatal.is_some() {
+                return;
+            }
+            if self.changed {
+                self.refresh();
+            }
+        }
+    }
+
+    fn abandon(&mut self, process: ProcessId) {
+        self.process_mut(process).abandon();
+        self.abandoned += 1;
+        if self.abandoned == MAX_ABANDONED {
+            self.fail(Stop::Bound(format!(
+                "{MAX_ABANDONED} threads caught the panic by which an execution is ended, again and again"
+            )));
+        }
+    }
+
+    fn end_process(&mut self, process: ProcessId) {
+        if self.process(process).body.is_some() && (self.spoiled || self.embark(process).is_err()) {
+            std::mem::forget(self.process_mut(process).body.take());
+        }
+        let mut catches = 0;
+        while self.process(process).has_routine() {
+            if self.spoiled || catches == MAX_CATCHES {
+                self.abandon(process);
+                break;
+            }
+            catches += 1;
+            self.resume(process, Resume::End);
+        }
+        let state = self.process_mut(process);
+        state.pending = None;
+        state.status = Status::Absent;
+        // Threads drop these themselves, but for threads that were given up.
+        state.locals.drain(..).for_each(std::mem::forget);
+    }
+}

@@ -1,0 +1,271 @@
+//! Which object is which, in every interleaving alike.
+//!
+//! Labels outlive executions, so a lock must have the same location in all of them, though it lives at another address in
+//! each. Objects have `const` constructors, which can't register anything; and the first touch says nothing, since
+//! another thread may come first in another interleaving. So an object is named by where it was when it was touched
+//! first, in words that depend on nothing but what its creator did: the allocation by its process, the step of
+//! that process and its place among the allocations of that size in the step; or the distance from the top of a
+//! process's stack; or, for a static, its address. Where one object follows another at the same place, its generation
+//! tells them apart: whoever touches the later one has seen the end of the earlier one, so all agree on the number.
+
+use std::panic::Location as Caller;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mazurka_program::{Location, ProcessId};
+use rustc_hash::FxHashMap;
+
+/// So many bits of an object's word are its location.
+const LOCATION_BITS: u32 = 24;
+const LOCATION_MASK: u64 = (1 << LOCATION_BITS) - 1;
+
+/// No check can name more objects than this.
+pub(crate) const MAX_LOCATIONS: u32 = LOCATION_MASK as u32;
+
+/// The word of an object that was used outside of any check.
+const OUTSIDE: u64 = u64::MAX;
+
+/// The number of an execution, unlike that of any other execution in this process. Never 0.
+pub(crate) fn new_stamp() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The part of each modelled object by which checks know it.
+pub(crate) struct Object {
+    /// 0 at first; else who uses the object: the stamp of an execution with a location, or [`OUTSIDE`].
+    word: AtomicU64,
+    created: &'static Caller<'static>,
+}
+
+impl Object {
+    #[track_caller]
+    pub(crate) const fn new() -> Object {
+        Object { word: AtomicU64::new(0), created: Caller::caller() }
+    }
+
+    /// Where in the source it was made.
+    pub(crate) fn created(&self) -> &'static Caller<'static> {
+        self.created
+    }
+
+    /// The location in an execution, if it has one there.
+    #[inline]
+    pub(crate) fn location(&self, stamp: u64) -> Option<Location> {
+        let word = self.word.load(Ordering::Relaxed);
+        (word >> LOCATION_BITS == stamp).then_some(Location((word & LOCATION_MASK) as u32))
+    }
+
+    pub(crate) fn set_location(&self, stamp: u64, location: Location) {
+        self.word.store(stamp << LOCATION_BITS | u64::from(location.0), Ordering::Relaxed);
+    }
+
+    /// Makes the next touch the first: its owner, who is alone with it, changed what it holds.
+    pub(crate) fn forget(&mut self) {
+        let word = self.word.get_mut();
+        if *word != OUTSIDE {
+            *word = 0;
+        }
+    }
+
+    /// Whether it was used outside of any check.
+    pub(crate) fn is_outside(&self) -> bool {
+        self.word.load(Ordering::Relaxed) == OUTSIDE
+    }
+
+    /// Notes a use outside of any check.
+    ///
+    /// # Panics
+    /// If a check uses the object: its state is in that check, and a thread outside can't take part in it. Statics are
+    /// another matter: a check has copies of its own.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn use_outside(&self) {
+        if self.word.load(Ordering::Relaxed) != OUTSIDE {
+            self.first_use_outside();
+        }
+    }
+
+    #[cold]
+    #[track_caller]
+    fn first_use_outside(&self) {
+        if self.word.compare_exchange(0, OUTSIDE, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+            || image::is_static(std::ptr::from_ref(self) as usize)
+            // A panic on the way of another panic would end the process.
+            || std::thread::panicking()
+        {
+            return;
+        }
+        panic!(
+            "mazurka: the object made at {} belongs to a check and was used outside of it: by a thread of std::thread, \
+             or after the check had ended",
+            self.created
+        );
+    }
+}
+
+/// What an object is named by, but for its generation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Base {
+    /// In the `ordinal`th allocation of `size` bytes that a process made after its `step`th step, `offset` bytes from
+    /// its start.
+    Heap { process: ProcessId, step: u32, size: usize, ordinal: u32, offset: usize },
+    /// So many bytes below the top of a process's stack.
+    Stack { process: ProcessId, offset: usize },
+    /// At this address, for as long as the operating system's process lives.
+    Static { address: usize },
+    /// In the copy that an execution has of a static: where it would be in the static itself.
+    Copied { address: usize },
+    /// What a process has by its nature: its `ordinal`th thing of a kind.
+    Own { process: ProcessId, kind: OwnKind, ordinal: u32 },
+}
+
+/// The kinds of things that belong to processes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum OwnKind {
+    /// Its end.
+    End,
+    /// The permission to go on that `park` waits for.
+    Token,
+    /// That it is woken from a condition variable.
+    Wake,
+    /// A message that it sends.
+    Message,
+    /// A handle that it makes: of a channel, of an `Arc`.
+    Handle,
+    /// What stands for several locations that a spin loop reads.
+    Group,
+}
+
+/// The names met so far. They stay from execution to execution.
+#[derive(Default)]
+pub(crate) struct NameTable {
+    slots: FxHashMap<Base, u32>,
+    places: Vec<Slot>,
+    /// How many locations there are.
+    pub(crate) count: u32,
+}
+
+#[derive(Default)]
+struct Slot {
+    stamp: u64,
+    next: u32,
+    generations: Vec<Location>,
+}
+
+impl NameTable {
+    /// The location of the next object at a place, in an execution.
+    pub(crate) fn next_at(&mut self, base: Base, stamp: u64) -> Location {
+        let slot = self.slot(base);
+        let place = &mut self.places[slot];
+        if place.stamp != stamp {
+            place.stamp = stamp;
+            place.next = 0;
+        }
+        place.next += 1;
+        self.generation(slot, place_index(self.places[slot].next))
+    }
+
+    /// The location of the only object at a place, and whether it is new to this execution.
+    pub(crate) fn only_at(&mut self, base: Base, stamp: u64) -> (Location, bool) {
+        let slot = self.slot(base);
+        let place = &mut self.places[slot];
+        let first = place.stamp != stamp;
+        place.stamp = stamp;
+        (self.generation(slot, 0), first)
+    }
+
+    fn slot(&mut self, base: Base) -> usize {
+        let next = self.places.len() as u32;
+        let slot = *self.slots.entry(base).or_insert(next);
+        if slot == next {
+            self.places.push(Slot::default());
+        }
+        slot as usize
+    }
+
+    fn generation(&mut self, slot: usize, generation: usize) -> Location {
+        let generations = &mut self.places[slot].generations;
+        while generations.len() <= generation {
+            generations.push(Location(self.count));
+            self.count += 1;
+        }
+        generations[generation]
+    }
+}
+
+fn place_index(next: u32) -> usize {
+    next as usize - 1
+}
+
+/// The parts of the address space that hold statics.
+pub(crate) mod image {
+    use std::ops::Range;
+    use std::sync::RwLock;
+
+    static RANGES: RwLock<Vec<Range<usize>>> = RwLock::new(Vec::new());
+
+    /// Whether an address that is neither on a modelled stack nor in memory allocated in the check is that of a static.
+    ///
+    /// Where the operating system can't be asked, it is taken for one.
+    pub(crate) fn is_static(address: usize) -> bool {
+        let known = |ranges: &[Range<usize>]| ranges.iter().any(|range| range.contains(&address));
+        if known(&RANGES.read().unwrap_or_else(|e| e.into_inner())) {
+            return true;
+        }
+        // Maybe a library was loaded since.
+        let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return true };
+        let ranges = parse(&maps);
+        let answer = known(&ranges);
+        *RANGES.write().unwrap_or_else(|e| e.into_inner()) = ranges;
+        answer
+    }
+
+    /// The mappings of files, each with the anonymous one that follows it at once: zeroed statics.
+    fn parse(maps: &str) -> Vec<Range<usize>> {
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for line in maps.lines() {
+            let mut fields = line.split_whitespace();
+            let (Some(range), path) = (fields.next(), fields.nth(4)) else { continue };
+            let Some((start, end)) = range.split_once('-') else { continue };
+            let (Ok(start), Ok(end)) = (usize::from_str_radix(start, 16), usize::from_str_radix(end, 16))
+            else {
+                continue;
+            };
+            let follows = ranges.last().is_some_and(|last| last.end == start);
+            if path.is_some_and(|path| path.starts_with('/')) || (path.is_none() && follows) {
+                ranges.push(start..end);
+            }
+        }
+        ranges
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        static ONE: u64 = 1;
+        static mut ZERO: [u8; 100_000] = [0; 100_000];
+
+        #[test]
+        fn statics_are_told_from_the_rest() {
+            let local = 0_u8;
+            let heap = Box::new(0_u8);
+            if cfg!(target_os = "linux") {
+                assert!(!is_static(&raw const local as usize));
+                assert!(!is_static(&raw const *heap as usize));
+            }
+            assert!(is_static(&raw const ONE as usize));
+            assert!(is_static(&raw const ZERO as usize));
+            assert!(is_static(&raw const ZERO as usize + 99_999));
+        }
+
+        #[test]
+        fn maps_are_read() {
+            let maps = "00400000-00401000 r-xp 00000000 08:01 1 /bin/a\n\
+                        00401000-00403000 rw-p 00000000 00:00 0 \n\
+                        00403000-00405000 rw-p 00000000 00:00 0 [heap]\n\
+                        00500000-00503000 rw-p 00000000 00:00 0 \n";
+            assert_eq!(parse(maps), [0x400000..0x401000, 0x401000..0x403000]);
+        }
+    }
+}

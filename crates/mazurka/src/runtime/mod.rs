@@ -1,0 +1,438 @@
+//! What runs modelled programs: processes as coroutines on one thread of the operating system, and the world they share.
+//!
+//! A process runs until it comes to an [operation](operation::Operation), leaves word of it and suspends itself. The
+//! scheduler ([`run`]) takes the step when the search says so, and resumes the process, which runs on to its next
+//! operation. The world is reached through a thread-local pointer, and by raw pointers: scheduler and
+//! process take turns, so that only one of them looks at it at a time. No reference to it is alive across a switch.
+#![allow(unsafe_code)]
+
+pub(crate) mod allocator;
+pub(crate) mod arcs;
+mod arrive;
+pub(crate) mod cells;
+pub(crate) mod discoveries;
+mod ending;
+mod exit;
+mod explain;
+pub(crate) mod identity;
+pub(crate) mod operation;
+mod overflow;
+mod panics;
+mod process;
+mod races;
+pub(crate) mod run;
+mod script;
+mod spin;
+pub(crate) mod statics;
+pub(crate) mod waiters;
+
+use std::cell::Cell;
+use std::panic::Location as Caller;
+use std::ptr::{self, NonNull};
+
+use mazurka_program::{Failure, FailureKind, Label, Location, Names, Place, ProcessId, ProcessSet, Stop};
+
+use allocator::Log;
+use arcs::Arcs;
+use cells::{Cells, Until};
+use discoveries::Discoveries;
+use explain::{Shown, Told};
+use identity::{Base, MAX_LOCATIONS, NameTable, Object, OwnKind, image};
+use operation::{Story, Wait};
+pub(crate) use process::Body;
+use process::{Panicked, Process, Stacks, Status};
+use races::Races;
+use script::Taken;
+use statics::Statics;
+use waiters::Waiters;
+
+pub(crate) use arrive::{end_of_thread, is_end_of_execution, note_panic, operate, stop_here, stop_without};
+pub(crate) use explain::process_name;
+pub(crate) use panics::{install_hook, message_of};
+
+thread_local! {
+    /// The world of the check that runs on this thread, while one of its processes runs. Null otherwise.
+    static WORLD: Cell<*mut World> = const { Cell::new(ptr::null_mut()) };
+}
+
+/// The log of allocations, while a modelled process runs on this thread.
+#[inline]
+fn log() -> Option<*mut Log> {
+    // While a thread ends its variables are gone, and so is its check.
+    let world = WORLD.try_with(Cell::get).unwrap_or(ptr::null_mut());
+    // SAFETY: the world is alive while a process of it runs; no reference is made.
+    (!world.is_null()).then(|| unsafe { &raw mut (*world).log })
+}
+
+/// The world, for an operation of a modelled process. None outside of a check.
+#[inline]
+pub(crate) fn world() -> Option<NonNull<World>> {
+    NonNull::new(WORLD.with(Cell::get))
+}
+
+/// Does something with the world, for a modelled process. The function must not suspend the process.
+///
+/// None outside of a check.
+#[inline]
+pub(crate) fn with_world<T>(f: impl FnOnce(&mut World) -> T) -> Option<T> {
+    let mut world = world()?;
+    // SAFETY: the pointer is to the world of this thread, whose scheduler waits for the running process; the process is
+    // here, and `f` neither suspends it nor calls foreign code, so that this is the only reference.
+    let world = unsafe { world.as_mut() };
+    // What the runtime allocates for itself is no allocation of the process.
+    let before = world.log.pause(true);
+    let result = f(world);
+    world.log.pause(before);
+    Some(result)
+}
+
+/// Runs a function of the user's that is called within a step: for it there is no check.
+pub(crate) fn without_world<T>(f: impl FnOnce() -> T) -> T {
+    struct Restore(*mut World);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            WORLD.with(|cell| cell.set(self.0));
+        }
+    }
+    let _restore = Restore(WORLD.with(|cell| cell.replace(ptr::null_mut())));
+    f()
+}
+
+/// What is known of a location for people.
+#[derive(Clone, Copy)]
+pub(crate) struct Described {
+    pub(crate) kind: &'static str,
+    pub(crate) created: &'static Caller<'static>,
+}
+
+/// A guard that was met: what it waits for.
+#[derive(Clone, Copy)]
+struct Captured {
+    location: Location,
+    until: Until,
+}
+
+/// Everything that the processes of a check share, and they themselves.
+pub(crate) struct World {
+    /// The number of this execution.
+    pub(crate) stamp: u64,
+    /// How many steps have been taken.
+    pub(crate) depth: u32,
+    pub(crate) names: Names,
+    table: NameTable,
+    pub(crate) cells: Cells,
+    described: Vec<Option<Described>>,
+    log: Log,
+    stacks: Stacks,
+    pub(crate) processes: Vec<Process>,
+    /// The process that runs now.
+    pub(crate) running: ProcessId,
+    /// The processes of this execution, in the order of their creation.
+    created: Vec<ProcessId>,
+    /// Those that are to be started before the step ends.
+    starting: Vec<ProcessId>,
+    enabled: ProcessSet,
+    /// The processes that are at an operation which can wait.
+    guarded: ProcessSet,
+    guards: Vec<Captured>,
+    /// The label of the step that is being taken.
+    pub(crate) label: Label,
+    /// Whether the step changed something that others may wait for.
+    pub(crate) changed: bool,
+    pub(crate) story: Option<Story>,
+    pub(crate) failures: Vec<Failure>,
+    pub(crate) assumed: bool,
+    /// Set when the execution can't go on.
+    fatal: Option<Stop>,
+    /// Whether the execution is being abandoned: its processes unwind.
+    ending: bool,
+    /// Whether the execution is no longer of interest: it is run to its end, or abandoned.
+    leaving: bool,
+    /// How many operations the running process did while it unwound, since it was resumed.
+    unwound: u32,
+    /// The last panic, as the hook saw it.
+    last_panic: Option<Panicked>,
+    /// A process is stuck within a panic: this thread can't run modelled code any more.
+    spoiled: bool,
+    /// The first use of an ordering weaker than `SeqCst`.
+    pub(crate) weak_ordering: Option<&'static Caller<'static>>,
+    /// Whether labels name all that a step might touch.
+    pub(crate) foresee: bool,
+    /// How many coroutines were given up.
+    abandoned: u32,
+    /// How many processes are at an operation that may have several outcomes.
+    branching: u32,
+    /// The panics that ended processes, in order.
+    pub(crate) panics: Vec<Panicked>,
+    /// What is told of the step that was taken last.
+    told: Told,
+    shown: Shown,
+    /// Where locks were taken, for people.
+    pub(crate) acquired: Vec<(Location, ProcessId, &'static Caller<'static>)>,
+    statics: Statics,
+    /// What is known of the `Arc`s whose handles are followed.
+    pub(crate) arcs: Arcs,
+    races: Races,
+    /// Locations that count as one for those who spin on them: disjoint sets, each in order.
+    groups: Vec<Vec<Location>>,
+    /// What spin loops on several locations read.
+    spins: Vec<Vec<(Location, u64)>>,
+    /// Whether the step that is being taken has left everything as it was.
+    pub(crate) silent: bool,
+    /// The steps taken, or, while they are taken again, to be taken.
+    script: Vec<Taken>,
+    /// So many steps of the script are taken again: a process takes its own without being asked.
+    scripted: u32,
+    /// Whether the end of a thread is a step.
+    pub(crate) ends_are_steps: bool,
+    /// How many operations processes have come to, in this execution.
+    pub(crate) operations: u64,
+    pub(crate) discoveries: std::sync::Arc<Discoveries>,
+    poisoned: Vec<Location>,
+    pub(crate) waiters: Waiters,
+    /// Whether a process that waits for a condition variable may wake up of itself.
+    pub(crate) spurious_wakeups: bool,
+}
+
+impl World {
+    pub(crate) fn new(stack_size: usize) -> World {
+        World {
+            stamp: 0,
+            depth: 0,
+            names: Names::new(),
+            table: NameTable::default(),
+            cells: Cells::default(),
+            described: Vec::new(),
+            log: Log::new(),
+            stacks: Stacks::new(stack_size),
+            processes: Vec::new(),
+            running: ProcessId(0),
+            created: Vec::new(),
+            starting: Vec::new(),
+            enabled: ProcessSet::new(),
+            guarded: ProcessSet::new(),
+            guards: Vec::new(),
+            label: Label::default(),
+            changed: false,
+            story: None,
+            failures: Vec::new(),
+            assumed: false,
+            fatal: None,
+            ending: false,
+            leaving: false,
+            unwound: 0,
+            last_panic: None,
+            spoiled: false,
+            weak_ordering: None,
+            foresee: false,
+            abandoned: 0,
+            branching: 0,
+            panics: Vec::new(),
+            told: Told::default(),
+            shown: Shown::default(),
+            acquired: Vec::new(),
+            statics: Statics::default(),
+            arcs: Arcs::default(),
+            races: Races::default(),
+            groups: Vec::new(),
+            spins: Vec::new(),
+            silent: true,
+            operations: 0,
+            ends_are_steps: false,
+            script: Vec::new(),
+            scripted: 0,
+            discoveries: std::sync::Arc::default(),
+            poisoned: Vec::new(),
+            waiters: Waiters::default(),
+            spurious_wakeups: false,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn process(&self, process: ProcessId) -> &Process {
+        &self.processes[process.0 as usize]
+    }
+
+    #[inline]
+    pub(crate) fn process_mut(&mut self, process: ProcessId) -> &mut Process {
+        &mut self.processes[process.0 as usize]
+    }
+
+    /// The location of an object, which holds `first` if it is new to the execution.
+    #[inline]
+    pub(crate) fn locate(
+        &mut self,
+        object: &Object,
+        kind: &'static str,
+        first: impl FnOnce() -> u64,
+    ) -> Location {
+        match object.location(self.stamp) {
+            Some(location) => location,
+            None => {
+                let (location, new) = self.claim(object, kind);
+                if new {
+                    self.cells.init(location, first());
+                }
+                location
+            }
+        }
+    }
+
+    /// Names an object that has no location yet; tells whether it is new to the execution.
+    #[cold]
+    fn claim(&mut self, object: &Object, kind: &'static str) -> (Location, bool) {
+        let address = ptr::from_ref(object) as usize;
+        let (location, new) = match self.base_of(address) {
+            Some(base @ Base::Static { .. }) => {
+                let (location, new) = self.table.only_at(base, self.stamp);
+                self.statics.note(location);
+                (location, new)
+            }
+            Some(_) if object.is_outside() => return (self.foreign(object, kind), false),
+            Some(base) => (self.table.next_at(base, self.stamp), true),
+            None => return (self.foreign(object, kind), false),
+        };
+        if location.0 >= MAX_LOCATIONS {
+            self.fail(Stop::Bound(format!("the check has more than {MAX_LOCATIONS} objects")));
+        }
+        self.describe(location, Described { kind, created: object.created() });
+        object.set_location(self.stamp, location);
+        (location, new)
+    }
+
+    /// What an address is named by; none if it belongs to nothing that the check knows.
+    fn base_of(&self, address: usize) -> Option<Base> {
+        if let Some(address) = self.statics.origin(address) {
+            return Some(Base::Copied { address });
+        }
+        if let Some(base) = self.log.name(address) {
+            return Some(base);
+        }
+        let on_stack = |p: &&ProcessId| {
+            let (limit, base) = self.process(**p).stack;
+            self.process(**p).has_stack() && (limit..base).contains(&address)
+        };
+        if let Some(&process) = self.created.iter().rev().find(on_stack) {
+            return Some(Base::Stack { process, offset: self.process(process).stack.1 - address });
+        }
+        image::is_static(address).then_some(Base::Static { address })
+    }
+
+    /// An object that can't take part: the execution can't go on.
+    fn foreign(&mut self, object: &Object, kind: &'static str) -> Location {
+        let hint = if cfg!(feature = "allocator") {
+            "make it within the closure that is checked, so that it is a new one in each execution"
+        } else {
+            "make it within the closure that is checked; for objects on the heap, the feature `allocator` must be on \
+             or mazurka::Allocator be the global allocator"
+        };
+        let message = format!("the {kind} made at {} is not known to this check; {hint}", object.created());
+        self.fail(Stop::Failure(Failure {
+            kind: FailureKind::InvalidSync,
+            message,
+            place: Some(place_of(object.created())),
+            process: None,
+        }));
+        self.table.only_at(Base::Static { address: 0 }, self.stamp).0
+    }
+
+    /// The location of something that a process has by its nature.
+    pub(crate) fn own(&mut self, process: ProcessId, kind: OwnKind, ordinal: u32) -> Location {
+        self.table.only_at(Base::Own { process, kind, ordinal }, self.stamp).0
+    }
+
+    /// The location of the next thing of a kind that a process makes.
+    pub(crate) fn make(&mut self, process: ProcessId, kind: OwnKind) -> Location {
+        let made = &mut self.process_mut(process).made[kind as usize];
+        let ordinal = *made;
+        *made += 1;
+        self.own(process, kind, ordinal)
+    }
+
+    /// The location of the end of a process: 1 when it has ended.
+    pub(crate) fn end_of(&mut self, process: ProcessId) -> Location {
+        if let Some(location) = self.process(process).end {
+            return location;
+        }
+        let location = self.own(process, OwnKind::End, 0);
+        self.process_mut(process).end = Some(location);
+        location
+    }
+
+    /// The running process takes no further step: an assumption of its was false.
+    pub(crate) fn stop_running(&mut self) {
+        let me = self.running;
+        self.process_mut(me).status = Status::Stopped;
+        self.assumed = true;
+    }
+
+    pub(crate) fn describe(&mut self, location: Location, what: Described) {
+        let index = location.0 as usize;
+        if index >= self.described.len() {
+            self.described.resize(index + 1, None);
+        }
+        self.described[index] = Some(what);
+        self.shown.met.push(location);
+    }
+
+    /// Ends the execution, and with it the search.
+    pub(crate) fn fail(&mut self, stop: Stop) {
+        self.fatal.get_or_insert(stop);
+    }
+
+    /// Evaluates again who can take a step.
+    fn refresh(&mut self) {
+        self.changed = false;
+        let guarded = std::mem::take(&mut self.guarded);
+        for process in guarded.iter() {
+            let ready = match self.process(process).pending {
+                None => false,
+                Some(pending) => match pending.wait {
+                    Wait::Nothing => true,
+                    Wait::Guard { until: Until::Differs(spin), .. } => self.differs(spin),
+                    Wait::Guard { location, until } => until.holds(self.cells.get(location)),
+                    Wait::Own => pending.operation().ready(self, process),
+                },
+            };
+            match ready {
+                true => self.enabled.insert(process),
+                false => self.enabled.remove(process),
+            }
+        }
+        self.guarded = guarded;
+    }
+
+    /// Creates a process, which is started before the present step ends.
+    pub(crate) fn create(
+        &mut self,
+        body: Body,
+        name: Option<String>,
+        place: &'static Caller<'static>,
+    ) -> ProcessId {
+        let parent = self.running;
+        let ordinal = self.process(parent).spawned;
+        self.process_mut(parent).spawned += 1;
+        let child = self.names.child(Some(parent), ordinal);
+        self.add(child, body);
+        self.process_mut(child).name = name;
+        self.process_mut(child).born = self.depth;
+        self.process_mut(child).created = Some(place);
+        self.announce(child);
+        self.starting.push(child);
+        self.label.spawned.push(child);
+        child
+    }
+
+    fn add(&mut self, process: ProcessId, body: Body) {
+        while self.processes.len() <= process.0 as usize {
+            self.processes.push(Process::default());
+        }
+        self.process_mut(process).begin(body);
+        self.created.push(process);
+    }
+}
+
+/// A place in the source as reports have it.
+pub(crate) fn place_of(caller: &Caller<'_>) -> Place {
+    Place { file: caller.file().to_owned(), line: caller.line(), column: caller.column() }
+}

@@ -1,0 +1,237 @@
+//! Spin loops: who reads the same over and over waits for it to change.
+//!
+//! A process that comes to an operation in the very state in which it was there before, having changed nothing since,
+//! will do the same again as long as what it read stays the same. So it waits, as at a guard, until some of it changes. The
+//! state of a process is its stack and its registers; they are compared byte by byte, so that a loop with a counter is
+//! none. A loop that counts where only it can see it, on the heap, would be taken for one that does not; so the
+//! documentation says that such a counter must be on the stack or in an atomic.
+//!
+//! A loop that reads several locations waits for all of them at once. A guard reads one location, so these count as one,
+//! which whoever writes one of them writes too. That changes labels: the search begins again when it is found out.
+#![allow(unsafe_code)]
+
+use std::panic::Location as Caller;
+
+use mazurka_program::{AccessKind, Location, ProcessId};
+
+use super::World;
+use super::cells::Until;
+use super::identity::OwnKind;
+use super::operation::Wait;
+use super::run::MAIN;
+
+/// No iteration of a loop that is recognised reads more than this.
+const MAX_READS: usize = 32;
+
+/// No stack that is compared is larger.
+const MAX_FRAME: usize = 16 * 1024;
+
+/// What a process has read since it changed something.
+#[derive(Default)]
+pub(crate) struct Quiet {
+    reads: Vec<Read>,
+    /// The state in which it was at an operation, and how many reads came before.
+    snapshot: Option<Snapshot>,
+}
+
+struct Snapshot {
+    place: &'static Caller<'static>,
+    since: usize,
+    frame: Frame,
+}
+
+#[derive(Clone, Copy)]
+struct Read {
+    place: &'static Caller<'static>,
+    location: Location,
+    value: u64,
+}
+
+impl Quiet {
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.reads.clear();
+        self.snapshot = None;
+    }
+
+    /// Whether the process may be in a loop at this place.
+    #[inline]
+    fn suspects(&self, place: &'static Caller<'static>) -> bool {
+        !self.reads.is_empty() && self.reads.iter().any(|read| std::ptr::eq(read.place, place))
+    }
+}
+
+/// The state of a process: its registers and its stack.
+#[derive(PartialEq, Eq, Default)]
+pub(crate) struct Frame {
+    words: Vec<usize>,
+}
+
+impl Frame {
+    /// The state of the process that runs here, with these registers, on the stack that begins there. None where it is
+    /// not known.
+    pub(super) fn new(registers: &Registers, base: usize) -> Option<Frame> {
+        let (top, saved) = registers.0.split_last()?;
+        let size = base.checked_sub(*top).filter(|&size| *top > 0 && size <= MAX_FRAME)?;
+        let mut words = Vec::with_capacity(size / size_of::<usize>() + saved.len());
+        words.extend_from_slice(saved);
+        let stack = std::ptr::with_exposed_provenance::<usize>(*top);
+        // SAFETY: from the stack pointer to the base all is memory of this stack. Some of it is padding that was never
+        // written; the reads are volatile, so that nobody assumes anything about it.
+        words.extend((0..size / size_of::<usize>()).map(|at| unsafe { stack.add(at).read_volatile() }));
+        Some(Frame { words })
+    }
+}
+
+/// The registers that a call preserves, and the stack pointer (0 where it is not known) last.
+#[derive(Default)]
+#[repr(C)]
+pub(super) struct Registers([usize; 7]);
+
+impl Registers {
+    /// Those of the caller. They are taken before anything else is done, so that nothing of ours is among what is compared.
+    #[inline(always)]
+    pub(super) fn here() -> Registers {
+        let mut registers = Registers::default();
+        // SAFETY: the function writes seven words to where the pointer says.
+        #[cfg(all(target_arch = "x86_64", unix))]
+        unsafe {
+            capture(&raw mut registers);
+        }
+        registers
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", unix))]
+#[unsafe(naked)]
+unsafe extern "sysv64" fn capture(registers: *mut Registers) {
+    std::arch::naked_asm!(
+        "mov [rdi], rbx",
+        "mov [rdi + 8], rbp",
+        "mov [rdi + 16], r12",
+        "mov [rdi + 24], r13",
+        "mov [rdi + 32], r14",
+        "mov [rdi + 40], r15",
+        // As it was before the call.
+        "lea rax, [rsp + 8]",
+        "mov [rdi + 48], rax",
+        "ret",
+    )
+}
+
+impl World {
+    /// Whether the running process may be spinning at an operation.
+    #[inline]
+    pub(super) fn suspects(&self, place: &'static Caller<'static>) -> bool {
+        self.process(self.running).quiet.suspects(place)
+    }
+
+    /// A step of a process did not change anything, or did. Only what guards can see counts as nothing.
+    #[inline]
+    pub(super) fn note_quiet(&mut self, process: ProcessId, place: &'static Caller<'static>, quiet: bool) {
+        let index = process.0 as usize;
+        let state = &mut self.processes[index].quiet;
+        if !quiet || self.label.accesses.len() != 1 || state.reads.len() >= MAX_READS {
+            state.clear();
+            return;
+        }
+        let location = self.label.accesses[0].first;
+        state.reads.push(Read { place, location, value: self.cells.get(location) });
+    }
+
+    /// What the running process waits for, if it is in the state in which it was at this place before.
+    #[cold]
+    pub(super) fn spin(&mut self, place: &'static Caller<'static>, frame: Option<Frame>) -> Option<Wait> {
+        let frame = frame?;
+        let me = self.running.0 as usize;
+        let quiet = &mut self.processes[me].quiet;
+        let since = match &quiet.snapshot {
+            // A loop with several operations is recognised at one of them.
+            Some(before) if !std::ptr::eq(before.place, place) => return None,
+            Some(before) if before.frame == frame => before.since,
+            _ => {
+                quiet.snapshot = Some(Snapshot { place, since: quiet.reads.len(), frame });
+                return None;
+            }
+        };
+        let mut reads: Vec<(Location, u64)> =
+            quiet.reads[since..].iter().map(|read| (read.location, read.value)).collect();
+        reads.sort_unstable();
+        reads.dedup();
+        if reads.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            // Something changed on the way: another iteration will show.
+            quiet.snapshot = Some(Snapshot { place, since: quiet.reads.len(), frame });
+            return None;
+        }
+        match reads[..] {
+            // The end of an execution is run without notes.
+            [] => None,
+            [(location, value)] => Some(Wait::Guard { location, until: Until::IsNot(value) }),
+            _ => self.spin_on_several(reads),
+        }
+    }
+
+    fn spin_on_several(&mut self, reads: Vec<(Location, u64)>) -> Option<Wait> {
+        let locations: Vec<Location> = reads.iter().map(|read| read.0).collect();
+        let group = self.groups.iter().find(|group| locations.iter().all(|at| group.contains(at)));
+        let Some(first) = group.and_then(|group| group.first().copied()) else {
+            self.discover_group(&locations);
+            return None;
+        };
+        let location = self.group_location(first);
+        self.spins.push(reads);
+        Some(Wait::Guard { location, until: Until::Differs(self.spins.len() as u32 - 1) })
+    }
+
+    /// The location that stands for a group of them.
+    fn group_location(&mut self, first: Location) -> Location {
+        self.own(MAIN, OwnKind::Group, first.0)
+    }
+
+    /// Who writes a location of a group writes the group.
+    #[cold]
+    pub(super) fn touch_groups(&mut self) {
+        let written: Vec<Location> = self
+            .label
+            .accesses
+            .iter()
+            .filter(|access| !access.kind.is_read())
+            .map(|access| access.first)
+            .collect();
+        let groups: Vec<Location> = self
+            .groups
+            .iter()
+            .filter(|group| group.iter().any(|at| written.contains(at)))
+            .filter_map(|group| group.first().copied())
+            .collect();
+        for first in groups {
+            let location = self.group_location(first);
+            self.label.touch(location, AccessKind::Write);
+        }
+    }
+
+    /// Whether something that a spin loop read was another after so many steps.
+    pub(super) fn differs_at(&self, spin: u32, depth: u32) -> bool {
+        self.spins[spin as usize].iter().any(|&(at, value)| self.cells.at_depth(at, depth) != value)
+    }
+
+    /// Whether something that a spin loop read is another now.
+    pub(super) fn differs(&self, spin: u32) -> bool {
+        self.spins[spin as usize].iter().any(|&(at, value)| self.cells.get(at) != value)
+    }
+
+    /// Adds a set of locations to the groups, which stay disjoint.
+    pub(super) fn merge_group(groups: &mut Vec<Vec<Location>>, locations: &[Location]) {
+        let mut merged = locations.to_vec();
+        groups.retain(|group| {
+            let apart = !group.iter().any(|at| merged.contains(at));
+            if !apart {
+                merged.extend_from_slice(group);
+            }
+            apart
+        });
+        merged.sort_unstable();
+        merged.dedup();
+        groups.push(merged);
+    }
+}

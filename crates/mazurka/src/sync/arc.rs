@@ -1,0 +1,491 @@
+//! Shared ownership, as [`std::sync::Arc`].
+//!
+//! Clones and drops are steps only if they matter: if somewhere in the check somebody looks at the count of an `Arc` of
+//! that type (`strong_count`, `get_mut`, `try_unwrap`, `upgrade`, ...), or if the drop of the value, by whoever comes
+//! last, does operations of its own. The first time it shows, the search begins again with clones and drops of that
+//! type as steps. Otherwise nothing that a thread can observe depends on their order.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::panic::{Location as Caller, RefUnwindSafe, UnwindSafe};
+use std::pin::Pin;
+use std::sync as real;
+
+use mazurka_program::Location;
+
+use crate::runtime::arcs::{Act, Deed};
+use crate::runtime::{operate, with_world};
+
+/// As [`std::sync::Arc`]. An `Arc` of an unsized type is made from one of the standard library's:
+/// `Arc::from_std(std::sync::Arc::new(value) as std::sync::Arc<dyn Trait>)`.
+pub struct Arc<T: ?Sized> {
+    real: ManuallyDrop<real::Arc<T>>,
+    /// The location of this handle, if it is followed.
+    handle: Option<Location>,
+}
+
+/// As [`std::sync::Weak`].
+pub struct Weak<T: ?Sized> {
+    real: real::Weak<T>,
+    handle: Option<Location>,
+}
+
+impl<T: ?Sized> UnwindSafe for Arc<T> where T: RefUnwindSafe {}
+
+fn address<T: ?Sized>(arc: &real::Arc<T>) -> usize {
+    real::Arc::as_ptr(arc).cast::<()>() as usize
+}
+
+/// The first handle, if handles of the type are followed.
+fn first_handle<T: ?Sized>(real: &real::Arc<T>) -> Option<Location> {
+    with_world(|world| world.follows(std::any::type_name::<T>()).then(|| world.first_handle(address(real))))
+        .flatten()
+}
+
+/// What a step with a handle came to.
+struct Done {
+    made: Option<Location>,
+    yes: bool,
+    counts: (usize, usize),
+}
+
+/// Does something with a handle; none if it is not followed. `really` is given the answer and does it to the real one.
+fn act(
+    address: usize,
+    handle: Option<Location>,
+    (deed, name): (Deed, &'static str),
+    place: &'static Caller<'static>,
+    really: &mut dyn FnMut(bool),
+) -> Option<Done> {
+    let mut act =
+        Act { address, handle: handle?, deed, name, made: None, yes: false, counts: (0, 0), really };
+    operate(&mut act, place);
+    Some(Done { made: act.made, yes: act.yes, counts: act.counts })
+}
+
+/// Somebody looks at the count of an `Arc`: from now on those of its type are followed.
+fn look<T: ?Sized>(handle: Option<Location>) {
+    if handle.is_none() {
+        let name = std::any::type_name::<T>();
+        let news = with_world(|world| {
+            let news = !world.follows(name);
+            if news {
+                world.discover_arc(name);
+            }
+            news
+        });
+        if news == Some(true) && !std::thread::panicking() {
+            crate::runtime::stop_here();
+        }
+    }
+}
+
+impl<T> Arc<T> {
+    /// Shares a value.
+    #[inline]
+    pub fn new(value: T) -> Arc<T> {
+        Arc::from_std(real::Arc::new(value))
+    }
+
+    /// Shares a value that is never moved again.
+    pub fn pin(value: T) -> Pin<Arc<T>> {
+        #[allow(unsafe_code)]
+        // SAFETY: the value is on the heap and stays there until it is dropped; nothing of ours gives it away, since
+        // `into_inner`, `try_unwrap` and `get_mut` need the `Arc` itself.
+        unsafe {
+            Pin::new_unchecked(Arc::new(value))
+        }
+    }
+
+    /// A value that contains a weak handle of itself.
+    pub fn new_cyclic(value: impl FnOnce(&Weak<T>) -> T) -> Arc<T> {
+        Arc::from_std(real::Arc::new_cyclic(|weak| value(&Weak { real: weak.clone(), handle: None })))
+    }
+
+    /// The value, if this is the only strong handle.
+    ///
+    /// # Errors
+    /// The handle, if it is not.
+    #[track_caller]
+    pub fn try_unwrap(this: Arc<T>) -> Result<T, Arc<T>> {
+        look::<T>(this.handle);
+        let deed = (Deed::Unwrap, "Arc::try_unwrap");
+        match act(this.address(), this.handle, deed, Caller::caller(), &mut |_| ()) {
+            Some(done) if !done.yes => Err(this),
+            _ => real::Arc::try_unwrap(this.into_real()).map_err(Arc::from_std),
+        }
+    }
+
+    /// The value, if this is the last strong handle.
+    #[track_caller]
+    pub fn into_inner(this: Arc<T>) -> Option<T> {
+        look::<T>(this.handle);
+        let (address, handle) = (this.address(), this.handle);
+        let mut real = Some(this.into_real());
+        let release = &mut |last: bool| {
+            if !last {
+                real = None
+            }
+        };
+        act(address, handle, (Deed::Drop, "Arc::into_inner"), Caller::caller(), release);
+        real.and_then(real::Arc::into_inner)
+    }
+
+    /// The value, or a clone of it if there are other handles.
+    #[track_caller]
+    pub fn unwrap_or_clone(this: Arc<T>) -> T
+    where
+        T: Clone,
+    {
+        Arc::try_unwrap(this).unwrap_or_else(|arc| (*arc).clone())
+    }
+}
+
+impl<T: ?Sized> Arc<T> {
+    /// Takes over an `Arc` of the standard library's.
+    #[inline]
+    pub fn from_std(real: real::Arc<T>) -> Arc<T> {
+        let handle = first_handle(&real);
+        Arc { real: ManuallyDrop::new(real), handle }
+    }
+
+    fn into_real(self) -> real::Arc<T> {
+        let mut this = ManuallyDrop::new(self);
+        #[allow(unsafe_code)]
+        // SAFETY: `this` is not used again and not dropped.
+        unsafe {
+            ManuallyDrop::take(&mut this.real)
+        }
+    }
+
+    #[inline]
+    fn address(&self) -> usize {
+        address(&self.real)
+    }
+
+    /// A pointer to the value.
+    pub fn as_ptr(this: &Arc<T>) -> *const T {
+        real::Arc::as_ptr(&this.real)
+    }
+
+    /// Whether two are handles of one value.
+    pub fn ptr_eq(this: &Arc<T>, other: &Arc<T>) -> bool {
+        real::Arc::ptr_eq(&this.real, &other.real)
+    }
+
+    /// How many strong handles there are.
+    #[track_caller]
+    pub fn strong_count(this: &Arc<T>) -> usize {
+        look::<T>(this.handle);
+        act(this.address(), this.handle, (Deed::Count, "Arc::strong_count"), Caller::caller(), &mut |_| ())
+            .map_or_else(|| real::Arc::strong_count(&this.real), |done| done.counts.0)
+    }
+
+    /// How many weak handles there are.
+    #[track_caller]
+    pub fn weak_count(this: &Arc<T>) -> usize {
+        look::<T>(this.handle);
+        act(this.address(), this.handle, (Deed::Count, "Arc::weak_count"), Caller::caller(), &mut |_| ())
+            .map_or_else(|| real::Arc::weak_count(&this.real), |done| done.counts.1)
+    }
+
+    /// A weak handle.
+    #[track_caller]
+    pub fn downgrade(this: &Arc<T>) -> Weak<T> {
+        let mut weak = None;
+        let deed = (Deed::Clone { strong: false }, "Arc::downgrade");
+        let really = &mut |_| weak = Some(real::Arc::downgrade(&this.real));
+        let done = act(this.address(), this.handle, deed, Caller::caller(), really);
+        let real = weak.unwrap_or_else(|| real::Arc::downgrade(&this.real));
+        Weak { real, handle: done.and_then(|done| done.made) }
+    }
+
+    /// The value, if there is no other handle of any kind.
+    #[track_caller]
+    pub fn get_mut(this: &mut Arc<T>) -> Option<&mut T> {
+        look::<T>(this.handle);
+        match act(this.address(), this.handle, (Deed::Unique, "Arc::get_mut"), Caller::caller(), &mut |_| ())
+        {
+            Some(done) if !done.yes => None,
+            _ => real::Arc::get_mut(&mut this.real),
+        }
+    }
+}
+
+impl<T: Clone> Arc<T> {
+    /// The value, cloned first if there are other handles.
+    #[track_caller]
+    pub fn make_mut(this: &mut Arc<T>) -> &mut T {
+        if Arc::get_mut(this).is_none() {
+            *this = Arc::new((**this).clone());
+        }
+        real::Arc::make_mut(&mut this.real)
+    }
+}
+
+impl<T: ?Sized> Clone for Arc<T> {
+    #[inline]
+    #[track_caller]
+    fn clone(&self) -> Arc<T> {
+        if self.handle.is_none() {
+            return Arc { real: self.real.clone(), handle: None };
+        }
+        let mut clone = None;
+        let deed = (Deed::Clone { strong: true }, "Arc::clone");
+        let really = &mut |_| clone = Some(self.real.clone());
+        let done = act(self.address(), self.handle, deed, Caller::caller(), really);
+        let real = clone.unwrap_or_else(|| self.real.clone());
+        Arc { real, handle: done.and_then(|done| done.made) }
+    }
+}
+
+impl<T: ?Sized> Drop for Arc<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.handle.is_some() {
+            return self.drop_followed();
+        }
+        let before = if std::mem::needs_drop::<T>() { with_world(|world| world.operations) } else { None };
+        #[allow(unsafe_code)]
+        // SAFETY: it is not used again.
+        unsafe {
+            ManuallyDrop::drop(&mut self.real);
+        }
+        if let Some(before) = before {
+            drop_watched(before, std::any::type_name::<T>());
+        }
+    }
+}
+
+impl<T: ?Sized> Arc<T> {
+    /// Drops a handle that is followed. If it is not the last, the real one goes in the step itself.
+    fn drop_followed(&mut self) {
+        let (address, handle) = (self.address(), self.handle);
+        let mut gone = false;
+        let real = &mut self.real;
+        let mut release = || {
+            if !std::mem::replace(&mut gone, true) {
+                #[allow(unsafe_code)]
+                // SAFETY: it is not used again, and `gone` says that it was dropped.
+                unsafe {
+                    ManuallyDrop::drop(real);
+                }
+            }
+        };
+        let really = &mut |last: bool| {
+            if !last {
+                release()
+            }
+        };
+        act(address, handle, (Deed::Drop, "drop an Arc"), Caller::caller(), really);
+        release();
+    }
+}
+
+/// The value of an `Arc` that is not followed may have been dropped here. If that did operations, it matters who did it.
+#[cold]
+fn drop_watched(before: u64, name: &'static str) {
+    with_world(|world| {
+        if world.operations != before {
+            world.discover_arc(name);
+        }
+    });
+}
+
+impl<T> Weak<T> {
+    /// A handle of nothing.
+    pub const fn new() -> Weak<T> {
+        Weak { real: real::Weak::new(), handle: None }
+    }
+}
+
+impl<T: ?Sized> Weak<T> {
+    fn address(&self) -> usize {
+        self.real.as_ptr().cast::<()>() as usize
+    }
+
+    /// A strong handle, if there is one still.
+    #[track_caller]
+    pub fn upgrade(&self) -> Option<Arc<T>> {
+        if self.real.strong_count() > 0 || self.handle.is_some() {
+            look::<T>(self.handle);
+        }
+        let mut upgraded = None;
+        let really = &mut |yes: bool| upgraded = if yes { self.real.upgrade() } else { None };
+        let done =
+            act(self.address(), self.handle, (Deed::Upgrade, "Weak::upgrade"), Caller::caller(), really);
+        let (real, handle) = match done {
+            Some(done) => (upgraded?, done.made),
+            None => (self.real.upgrade()?, None),
+        };
+        Some(Arc { real: ManuallyDrop::new(real), handle })
+    }
+
+    /// How many strong handles there are.
+    #[track_caller]
+    pub fn strong_count(&self) -> usize {
+        act(self.address(), self.handle, (Deed::Count, "Weak::strong_count"), Caller::caller(), &mut |_| ())
+            .map_or_else(|| self.real.strong_count(), |done| done.counts.0)
+    }
+
+    /// How many weak handles there are.
+    #[track_caller]
+    pub fn weak_count(&self) -> usize {
+        act(self.address(), self.handle, (Deed::Count, "Weak::weak_count"), Caller::caller(), &mut |_| ())
+            .map_or_else(|| self.real.weak_count(), |done| if done.counts.0 == 0 { 0 } else { done.counts.1 })
+    }
+
+    /// Whether two are handles of one value.
+    pub fn ptr_eq(&self, other: &Weak<T>) -> bool {
+        self.real.ptr_eq(&other.real)
+    }
+
+    /// A pointer to the value, if it is there.
+    pub fn as_ptr(&self) -> *const T {
+        self.real.as_ptr()
+    }
+}
+
+impl<T: ?Sized> Clone for Weak<T> {
+    #[track_caller]
+    fn clone(&self) -> Weak<T> {
+        let deed = (Deed::Clone { strong: false }, "Weak::clone");
+        let done = act(self.address(), self.handle, deed, Caller::caller(), &mut |_| ());
+        Weak { real: self.real.clone(), handle: done.and_then(|done| done.made) }
+    }
+}
+
+impl<T: ?Sized> Drop for Weak<T> {
+    fn drop(&mut self) {
+        act(self.address(), self.handle, (Deed::Drop, "drop a Weak"), Caller::caller(), &mut |_| ());
+    }
+}
+
+impl<T> Default for Weak<T> {
+    fn default() -> Weak<T> {
+        Weak::new()
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Weak<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(Weak)")
+    }
+}
+
+impl<T: ?Sized> Deref for Arc<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.real
+    }
+}
+
+impl<T: ?Sized> AsRef<T> for Arc<T> {
+    fn as_ref(&self) -> &T {
+        self
+    }
+}
+
+impl<T: ?Sized> Borrow<T> for Arc<T> {
+    fn borrow(&self) -> &T {
+        self
+    }
+}
+
+impl<T: Default> Default for Arc<T> {
+    fn default() -> Arc<T> {
+        Arc::new(T::default())
+    }
+}
+
+macro_rules! through {
+    ($($trait:ident),*) => {$(
+        impl<T: ?Sized + fmt::$trait> fmt::$trait for Arc<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+    )*};
+}
+through!(Debug, Display);
+
+impl<T: ?Sized> fmt::Pointer for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(&Arc::as_ptr(self), f)
+    }
+}
+
+impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
+    fn eq(&self, other: &Arc<T>) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: ?Sized + Eq> Eq for Arc<T> {}
+
+impl<T: ?Sized + PartialOrd> PartialOrd for Arc<T> {
+    fn partial_cmp(&self, other: &Arc<T>) -> Option<std::cmp::Ordering> {
+        (**self).partial_cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + Ord> Ord for Arc<T> {
+    fn cmp(&self, other: &Arc<T>) -> std::cmp::Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + Hash> Hash for Arc<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl<T> From<T> for Arc<T> {
+    fn from(value: T) -> Arc<T> {
+        Arc::new(value)
+    }
+}
+
+impl<T: ?Sized> From<real::Arc<T>> for Arc<T> {
+    fn from(real: real::Arc<T>) -> Arc<T> {
+        Arc::from_std(real)
+    }
+}
+
+impl<T: ?Sized> From<Box<T>> for Arc<T> {
+    fn from(value: Box<T>) -> Arc<T> {
+        Arc::from_std(value.into())
+    }
+}
+
+impl From<&str> for Arc<str> {
+    fn from(text: &str) -> Arc<str> {
+        Arc::from_std(text.into())
+    }
+}
+
+impl From<String> for Arc<str> {
+    fn from(text: String) -> Arc<str> {
+        Arc::from_std(text.into())
+    }
+}
+
+impl<T> From<Vec<T>> for Arc<[T]> {
+    fn from(values: Vec<T>) -> Arc<[T]> {
+        Arc::from_std(values.into())
+    }
+}
+
+impl<T> FromIterator<T> for Arc<[T]> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Arc<[T]> {
+        Arc::from_std(values.into_iter().collect())
+    }
+}
+
+impl<T: ?Sized> Unpin for Arc<T> {}

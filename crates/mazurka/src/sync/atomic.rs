@@ -1,0 +1,564 @@
+//! Atomic types, as in [`std::sync::atomic`].
+//!
+//! Within a check every operation is sequentially consistent, whatever ordering it names; the verdict says so once if a
+//! weaker one was named. `compare_exchange_weak` does not fail spuriously.
+
+use std::fmt;
+use std::panic::Location as Caller;
+use std::sync::atomic as real;
+
+pub use std::sync::atomic::Ordering;
+
+use mazurka_program::{AccessKind, Location};
+
+use crate::runtime::identity::Object;
+use crate::runtime::operation::{Operation, Step};
+use crate::runtime::{World, operate, with_world};
+
+/// An atomic memory fence. All is sequentially consistent within a check, so there it does nothing.
+#[inline]
+#[track_caller]
+pub fn fence(order: Ordering) {
+    if with_world(|world| note_ordering(world, order, Caller::caller())).is_none() {
+        real::fence(order);
+    }
+}
+
+/// A fence for the compiler only.
+#[inline]
+pub fn compiler_fence(order: Ordering) {
+    real::compiler_fence(order);
+}
+
+fn note_ordering(world: &mut World, order: Ordering, place: &'static Caller<'static>) {
+    if order != Ordering::SeqCst && world.weak_ordering.is_none() {
+        world.weak_ordering = Some(place);
+    }
+}
+
+/// What an operation makes of the value it finds; none if it leaves it.
+pub(crate) enum Effect<'a> {
+    Load,
+    Store(u64),
+    /// A read-modify-write.
+    Update(&'a dyn Fn(u64) -> u64),
+    /// A compare-exchange: the expected value and the new one.
+    Exchange(u64, u64),
+}
+
+/// An operation on an atomic, in terms of its bits.
+struct Access<'a> {
+    location: Location,
+    effect: Effect<'a>,
+    name: &'static str,
+    show: fn(u64) -> String,
+    /// The value before.
+    found: u64,
+}
+
+impl Operation for Access<'_> {
+    fn is_plain(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn perform(&mut self, step: &mut Step<'_>) {
+        let at = self.location;
+        match self.effect {
+            Effect::Load => self.found = step.read(at, AccessKind::Read),
+            Effect::Store(value) => {
+                step.touch(at, AccessKind::Write);
+                step.write(at, value);
+            }
+            Effect::Update(new) => {
+                self.found = step.read(at, AccessKind::Update);
+                step.write(at, new(self.found));
+            }
+            Effect::Exchange(expected, value) => {
+                let equal = step.peek(at) == expected;
+                // With static footprints a failed exchange counts as a successful one.
+                let kind = if equal || step.world.foresee { AccessKind::Update } else { AccessKind::Read };
+                self.found = step.read(at, kind);
+                if equal {
+                    step.write(at, value);
+                }
+                if !step.world.foresee {
+                    step.varies();
+                }
+            }
+        }
+    }
+
+    fn describe(&self, world: &World) -> String {
+        let show = self.show;
+        let arguments = match self.effect {
+            Effect::Store(value) => show(value),
+            Effect::Exchange(expected, value) => format!("{}, {}", show(expected), show(value)),
+            _ => String::new(),
+        };
+        format!("{}.{}({arguments})", world.name_of_location(self.location), self.name)
+    }
+
+    fn show(&self, value: u64) -> String {
+        (self.show)(value)
+    }
+}
+
+/// An atomic type.
+#[derive(Clone, Copy)]
+struct Kind {
+    name: &'static str,
+    show: fn(u64) -> String,
+}
+
+/// Does an operation on the atomic of an object; gives the value before. None outside of a check.
+#[inline]
+fn access(
+    object: &Object,
+    kind: Kind,
+    first: impl FnOnce() -> u64,
+    effect: Effect<'_>,
+    name: &'static str,
+    order: Ordering,
+    place: &'static Caller<'static>,
+) -> Option<u64> {
+    let location = with_world(|world| {
+        if order != Ordering::SeqCst {
+            note_ordering(world, order, place);
+        }
+        world.locate(object, kind.name, first)
+    })?;
+    let mut access = Access { location, effect, name, show: kind.show, found: 0 };
+    operate(&mut access, place);
+    Some(access.found)
+}
+
+/// What the atomic types have in common.
+macro_rules! common {
+    ($name:ident $(<$t:ident>)?, $value:ty) => {
+        impl$(<$t>)? $name$(<$t>)? {
+            /// A new atomic.
+            #[inline]
+            #[must_use]
+            #[track_caller]
+            pub const fn new(value: $value) -> Self {
+                Self { object: Object::new(), real: real::$name::new(value) }
+            }
+
+            #[inline]
+            fn access(
+                &self,
+                effect: Effect<'_>,
+                name: &'static str,
+                order: Ordering,
+                place: &'static Caller<'static>,
+            ) -> Option<$value> {
+                let first = || Self::bits(self.real.load(Ordering::Relaxed));
+                let kind = Kind { name: stringify!($name), show: |bits| Self::show(Self::value(bits)) };
+                access(&self.object, kind, first, effect, name, order, place).map(Self::value)
+            }
+
+            /// The value.
+            #[inline]
+            #[track_caller]
+            pub fn load(&self, order: Ordering) -> $value {
+                match self.access(Effect::Load, "load", order, Caller::caller()) {
+                    Some(value) => value,
+                    None => self.outside().load(order),
+                }
+            }
+
+            /// Sets the value.
+            #[inline]
+            #[track_caller]
+            pub fn store(&self, value: $value, order: Ordering) {
+                if self.access(Effect::Store(Self::bits(value)), "store", order, Caller::caller()).is_none() {
+                    self.outside().store(value, order);
+                }
+            }
+
+            /// Sets the value and gives the one before.
+            #[inline]
+            #[track_caller]
+            pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                let bits = Self::bits(value);
+                match self.access(Effect::Update(&|_| bits), "swap", order, Caller::caller()) {
+                    Some(before) => before,
+                    None => self.outside().swap(value, order),
+                }
+            }
+
+            /// Sets the value if it is `current`; gives the one before, as an error if it was another.
+            ///
+            /// # Errors
+            /// If the value was not `current`.
+            #[inline]
+            #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                let effect = Effect::Exchange(Self::bits(current), Self::bits(new));
+                match self.access(effect, "compare_exchange", success, Caller::caller()) {
+                    Some(before) if Self::bits(before) == Self::bits(current) => Ok(before),
+                    Some(before) => Err(before),
+                    None => self.outside().compare_exchange(current, new, success, failure),
+                }
+            }
+
+            /// As [`compare_exchange`](Self::compare_exchange); it does not fail spuriously within a check.
+            ///
+            /// # Errors
+            /// If the value was not `current`.
+            #[inline]
+            #[track_caller]
+            pub fn compare_exchange_weak(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                self.compare_exchange(current, new, success, failure)
+            }
+
+            /// Sets the value to what a function makes of it, unless that is `None`; gives the one before.
+            ///
+            /// # Errors
+            /// If the function gave `None`.
+            #[track_caller]
+            pub fn fetch_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                let mut before = self.load(fetch_order);
+                while let Some(next) = f(before) {
+                    match self.compare_exchange_weak(before, next, set_order, fetch_order) {
+                        done @ Ok(_) => return done,
+                        Err(found) => before = found,
+                    }
+                }
+                Err(before)
+            }
+
+            /// As [`fetch_update`](Self::fetch_update).
+            ///
+            /// # Errors
+            /// If the function gave `None`.
+            #[track_caller]
+            pub fn try_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                f: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                self.fetch_update(set_order, fetch_order, f)
+            }
+
+            /// Sets the value to what a function makes of it; gives the one before.
+            #[track_caller]
+            pub fn update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: impl FnMut($value) -> $value,
+            ) -> $value {
+                let mut before = self.load(fetch_order);
+                loop {
+                    match self.compare_exchange_weak(before, f(before), set_order, fetch_order) {
+                        Ok(_) => return before,
+                        Err(found) => before = found,
+                    }
+                }
+            }
+
+            /// The value, for its only owner.
+            #[inline]
+            pub fn get_mut(&mut self) -> &mut $value {
+                self.settle();
+                self.object.forget();
+                self.real.get_mut()
+            }
+
+            /// The value, for its last owner.
+            #[inline]
+            #[must_use]
+            pub fn into_inner(mut self) -> $value {
+                self.settle();
+                self.real.into_inner()
+            }
+
+            /// Brings what the check knows back to where it lives.
+            fn settle(&mut self) {
+                let bits = with_world(|world| {
+                    self.object.location(world.stamp).map(|location| world.cells.get(location))
+                });
+                if let Some(bits) = bits.flatten() {
+                    *self.real.get_mut() = Self::value(bits);
+                }
+            }
+
+            #[inline]
+            #[track_caller]
+            fn outside(&self) -> &real::$name$(<$t>)? {
+                self.object.use_outside();
+                &self.real
+            }
+        }
+
+        impl$(<$t>)? From<$value> for $name$(<$t>)? {
+            #[track_caller]
+            fn from(value: $value) -> Self {
+                Self::new(value)
+            }
+        }
+
+        impl$(<$t>)? fmt::Debug for $name$(<$t>)? {
+            #[track_caller]
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.load(Ordering::SeqCst), f)
+            }
+        }
+    };
+}
+
+/// Read-modify-writes by their names.
+macro_rules! updates {
+    ($value:ty; $($(#[$doc:meta])* $method:ident($operand:ident) = $new:expr;)*) => {$(
+        $(#[$doc])*
+        #[inline]
+        #[track_caller]
+        pub fn $method(&self, $operand: $value, order: Ordering) -> $value {
+            let new = |bits| Self::bits($new(Self::value(bits), $operand));
+            match self.access(Effect::Update(&new), stringify!($method), order, Caller::caller()) {
+                Some(before) => before,
+                None => self.outside().$method($operand, order),
+            }
+        }
+    )*};
+}
+
+macro_rules! integers {
+    ($($name:ident: $value:ident;)*) => {$(
+        /// As the type of its name in [`std::sync::atomic`].
+        pub struct $name {
+            object: Object,
+            real: real::$name,
+        }
+
+        common!($name, $value);
+
+        impl $name {
+            #[inline]
+            const fn bits(value: $value) -> u64 {
+                value as u64
+            }
+
+            #[inline]
+            const fn value(bits: u64) -> $value {
+                bits as $value
+            }
+
+            fn show(value: $value) -> String {
+                value.to_string()
+            }
+
+            updates! {
+                $value;
+                /// Adds, wrapping around; gives the value before.
+                fetch_add(operand) = $value::wrapping_add;
+                /// Subtracts, wrapping around; gives the value before.
+                fetch_sub(operand) = $value::wrapping_sub;
+                /// Takes the bits that both have; gives the value before.
+                fetch_and(operand) = |a: $value, b: $value| a & b;
+                /// Takes the bits that not both have; gives the value before.
+                fetch_nand(operand) = |a: $value, b: $value| !(a & b);
+                /// Takes the bits that either has; gives the value before.
+                fetch_or(operand) = |a: $value, b: $value| a | b;
+                /// Takes the bits that one of the two has; gives the value before.
+                fetch_xor(operand) = |a: $value, b: $value| a ^ b;
+                /// Takes the greater; gives the value before.
+                fetch_max(operand) = |a: $value, b: $value| a.max(b);
+                /// Takes the lesser; gives the value before.
+                fetch_min(operand) = |a: $value, b: $value| a.min(b);
+            }
+        }
+
+        impl Default for $name {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(0)
+            }
+        }
+    )*};
+}
+
+integers! {
+    AtomicU8: u8;
+    AtomicU16: u16;
+    AtomicU32: u32;
+    AtomicU64: u64;
+    AtomicUsize: usize;
+    AtomicI8: i8;
+    AtomicI16: i16;
+    AtomicI32: i32;
+    AtomicI64: i64;
+    AtomicIsize: isize;
+}
+
+/// As [`std::sync::atomic::AtomicBool`].
+pub struct AtomicBool {
+    object: Object,
+    real: real::AtomicBool,
+}
+
+common!(AtomicBool, bool);
+
+impl AtomicBool {
+    #[inline]
+    const fn bits(value: bool) -> u64 {
+        value as u64
+    }
+
+    #[inline]
+    const fn value(bits: u64) -> bool {
+        bits != 0
+    }
+
+    fn show(value: bool) -> String {
+        value.to_string()
+    }
+
+    updates! {
+        bool;
+        /// Logical "and"; gives the value before.
+        fetch_and(operand) = |a: bool, b: bool| a & b;
+        /// Logical "nand"; gives the value before.
+        fetch_nand(operand) = |a: bool, b: bool| !(a & b);
+        /// Logical "or"; gives the value before.
+        fetch_or(operand) = |a: bool, b: bool| a | b;
+        /// Logical "xor"; gives the value before.
+        fetch_xor(operand) = |a: bool, b: bool| a ^ b;
+    }
+
+    /// Logical "not"; gives the value before.
+    #[inline]
+    #[track_caller]
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        self.fetch_xor(true, order)
+    }
+}
+
+impl Default for AtomicBool {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(false)
+    }
+}
+
+/// As [`std::sync::atomic::AtomicPtr`].
+pub struct AtomicPtr<T> {
+    object: Object,
+    real: real::AtomicPtr<T>,
+}
+
+common!(AtomicPtr<T>, *mut T);
+
+impl<T> AtomicPtr<T> {
+    #[inline]
+    fn bits(value: *mut T) -> u64 {
+        value.expose_provenance() as u64
+    }
+
+    #[inline]
+    fn value(bits: u64) -> *mut T {
+        std::ptr::with_exposed_provenance_mut(bits as usize)
+    }
+
+    fn show(value: *mut T) -> String {
+        if value.is_null() { "null".to_owned() } else { format!("{value:p}") }
+    }
+
+    #[track_caller]
+    fn fetch_bytes(
+        &self,
+        name: &'static str,
+        order: Ordering,
+        new: impl Fn(*mut T) -> *mut T,
+        outside: impl FnOnce(&real::AtomicPtr<T>) -> *mut T,
+    ) -> *mut T {
+        let update = |bits| Self::bits(new(Self::value(bits)));
+        match self.access(Effect::Update(&update), name, order, Caller::caller()) {
+            Some(before) => before,
+            None => outside(self.outside()),
+        }
+    }
+
+    /// Adds so many `T`s to the address; gives the pointer before.
+    #[track_caller]
+    pub fn fetch_ptr_add(&self, count: usize, order: Ordering) -> *mut T {
+        let new = |pointer: *mut T| pointer.wrapping_add(count);
+        self.fetch_bytes("fetch_ptr_add", order, new, |real| real.fetch_ptr_add(count, order))
+    }
+
+    /// Subtracts so many `T`s from the address; gives the pointer before.
+    #[track_caller]
+    pub fn fetch_ptr_sub(&self, count: usize, order: Ordering) -> *mut T {
+        let new = |pointer: *mut T| pointer.wrapping_sub(count);
+        self.fetch_bytes("fetch_ptr_sub", order, new, |real| real.fetch_ptr_sub(count, order))
+    }
+
+    /// Adds so many bytes to the address; gives the pointer before.
+    #[track_caller]
+    pub fn fetch_byte_add(&self, count: usize, order: Ordering) -> *mut T {
+        let new = |pointer: *mut T| pointer.wrapping_byte_add(count);
+        self.fetch_bytes("fetch_byte_add", order, new, |real| real.fetch_byte_add(count, order))
+    }
+
+    /// Subtracts so many bytes from the address; gives the pointer before.
+    #[track_caller]
+    pub fn fetch_byte_sub(&self, count: usize, order: Ordering) -> *mut T {
+        let new = |pointer: *mut T| pointer.wrapping_byte_sub(count);
+        self.fetch_bytes("fetch_byte_sub", order, new, |real| real.fetch_byte_sub(count, order))
+    }
+
+    /// Takes the bits that either the address or the operand has; gives the pointer before.
+    #[track_caller]
+    pub fn fetch_or(&self, bits: usize, order: Ordering) -> *mut T {
+        let new = |pointer: *mut T| pointer.map_addr(|address| address | bits);
+        self.fetch_bytes("fetch_or", order, new, |real| real.fetch_or(bits, order))
+    }
+
+    /// Takes the bits that both the address and the operand have; gives the pointer before.
+    #[track_caller]
+    pub fn fetch_and(&self, bits: usize, order: Ordering) -> *mut T {
+        let new = |pointer: *mut T| pointer.map_addr(|address| address & bits);
+        self.fetch_bytes("fetch_and", order, new, |real| real.fetch_and(bits, order))
+    }
+
+    /// Takes the bits that one of the address and the operand has; gives the pointer before.
+    #[track_caller]
+    pub fn fetch_xor(&self, bits: usize, order: Ordering) -> *mut T {
+        let new = |pointer: *mut T| pointer.map_addr(|address| address ^ bits);
+        self.fetch_bytes("fetch_xor", order, new, |real| real.fetch_xor(bits, order))
+    }
+}
+
+impl<T> Default for AtomicPtr<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(std::ptr::null_mut())
+    }
+}
+
+impl<T> fmt::Pointer for AtomicPtr<T> {
+    #[track_caller]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(&self.load(Ordering::SeqCst), f)
+    }
+}

@@ -1,0 +1,415 @@
+//! A condition variable, as [`std::sync::Condvar`].
+//!
+//! A wait is three steps: the thread joins the queue and gives the lock back, it wakes up, it takes the lock again. Who
+//! notifies takes threads from the queue and writes their wake locations; a wake-up reads the one of its thread, so that it
+//! depends on nothing but the notification. Nobody else can undo a notification, so that a wake-up is no guarded step.
+//!
+//! A wait that may end of itself can always be taken: if the thread is in the queue still, the step takes it from there. Its
+//! label differs from that of a wake-up by notification, so it varies.
+
+use std::fmt;
+use std::panic::Location as Caller;
+use std::sync as real;
+use std::sync::{LockResult, PoisonError};
+use std::time::{Duration, Instant};
+
+use mazurka_program::{AccessKind, Location, ProcessId, Stop};
+
+use super::mutex::{Lock, MutexGuard};
+use crate::runtime::identity::Object;
+use crate::runtime::operation::{Operation, Step, Wait};
+use crate::runtime::waiters::Waiter;
+use crate::runtime::{World, operate, with_world};
+
+/// As [`std::sync::Condvar`].
+///
+/// Within a check a wait with a timeout times out whenever it is not notified, however long the timeout is: that is one more
+/// way for things to go. So a loop that waits with a timeout again and again never ends in some execution.
+///
+/// Threads do not wake up of themselves, unless the check was told that they do; then each does so at most once in an
+/// execution, wherever it waits, so that loops around waits have an end.
+pub struct Condvar {
+    object: Object,
+    real: real::Condvar,
+}
+
+/// Whether a wait timed out, as [`std::sync::WaitTimeoutResult`].
+#[derive(Debug, PartialEq, Eq, Copy, Clone)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether the wait timed out.
+    #[must_use]
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+/// Joins the queue and gives the lock back.
+struct Join {
+    queue: Location,
+    lock: Location,
+    /// Others wait here with another lock.
+    two_locks: bool,
+}
+
+impl Operation for Join {
+    fn perform(&mut self, step: &mut Step<'_>) {
+        refuse_static_footprints(step);
+        // The label of a failure is that of a success.
+        step.touch(self.queue, AccessKind::Update);
+        step.touch(self.lock, AccessKind::Update);
+        self.two_locks = step.world.waiters.at(self.queue).any(|waiter| waiter.lock != Some(self.lock));
+        if !self.two_locks {
+            let waiter = Waiter { queue: self.queue, process: step.process, lock: Some(self.lock) };
+            step.world.waiters.add(waiter);
+            step.set(self.lock, 0);
+        }
+    }
+
+    fn describe(&self, world: &World) -> String {
+        format!("{}.wait({})", world.name_of_location(self.queue), world.name_of_location(self.lock))
+    }
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Woken {
+    Notified,
+    TimedOut,
+    OfItself,
+}
+
+/// Wakes up.
+struct WakeUp {
+    process: ProcessId,
+    queue: Location,
+    wake: Location,
+    times_out: bool,
+    /// Whether it may wake up of itself.
+    spurious: bool,
+    woken: Woken,
+}
+
+impl WakeUp {
+    fn new(world: &mut World, queue: Location, times_out: bool) -> WakeUp {
+        let process = world.running;
+        let spurious = world.spurious_wakeups && !world.waiters.woke_of_itself(process);
+        WakeUp { process, queue, wake: world.wake_of(process), times_out, spurious, woken: Woken::Notified }
+    }
+
+    /// Whether somebody must notify it.
+    fn depends_on_others(&self) -> bool {
+        !self.times_out && !self.spurious
+    }
+}
+
+impl Operation for WakeUp {
+    fn wait(&self) -> Wait {
+        if self.depends_on_others() { Wait::Own } else { Wait::Nothing }
+    }
+
+    fn ready(&self, world: &World, process: ProcessId) -> bool {
+        !world.waiters.contains(process)
+    }
+
+    fn branches(&self) -> bool {
+        self.times_out && self.spurious
+    }
+
+    fn alternatives(&self, world: &World) -> u32 {
+        if self.branches() && world.waiters.contains(self.process) { 2 } else { 1 }
+    }
+
+    fn perform(&mut self, step: &mut Step<'_>) {
+        if step.world.waiters.remove(step.process) {
+            step.touch(self.queue, AccessKind::Update);
+            if self.times_out && !(self.spurious && step.choice == 1) {
+                self.woken = Woken::TimedOut;
+                step.note(|| "timed out".to_owned());
+            } else {
+                self.woken = Woken::OfItself;
+                step.world.waiters.wakes_of_itself(step.process);
+                step.note(|| "of itself".to_owned());
+            }
+        } else {
+            step.touch(self.wake, AccessKind::Read);
+            if self.depends_on_others() {
+                step.waited_for(self.wake);
+            }
+        }
+        if !self.depends_on_others() {
+            step.varies();
+        }
+    }
+
+    fn describe(&self, world: &World) -> String {
+        format!("wake up from {}", world.name_of_location(self.queue))
+    }
+
+    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
+        (format!("a notification of `{}`", world.name_of_location(self.queue)), Vec::new())
+    }
+}
+
+/// Wakes one who waits, or all. To wake one has as many outcomes as there are threads that wait.
+struct Notify {
+    queue: Location,
+    all: bool,
+}
+
+impl Operation for Notify {
+    fn branches(&self) -> bool {
+        !self.all
+    }
+
+    fn alternatives(&self, world: &World) -> u32 {
+        if self.all { 1 } else { (world.waiters.at(self.queue).count() as u32).max(1) }
+    }
+
+    fn perform(&mut self, step: &mut Step<'_>) {
+        refuse_static_footprints(step);
+        let mut woken: Vec<ProcessId> =
+            step.world.waiters.at(self.queue).map(|waiter| waiter.process).collect();
+        if !self.all && woken.len() > 1 {
+            // By their names, which don't depend on the order in which they came.
+            woken.sort_by(|&a, &b| step.world.names.compare(a, b));
+            woken = vec![woken[(step.choice as usize).min(woken.len() - 1)]];
+        }
+        step.touch(self.queue, if woken.is_empty() { AccessKind::Read } else { AccessKind::Update });
+        woken.iter().for_each(|&process| step.wake(process));
+        step.varies();
+        if step.world.story.is_some() {
+            let names: Vec<String> = woken.iter().map(|&process| step.world.name_of(process)).collect();
+            step.note(|| match names.is_empty() {
+                true => "nobody waits".to_owned(),
+                false => format!("wakes {}", names.join(", ")),
+            });
+        }
+    }
+
+    fn describe(&self, world: &World) -> String {
+        let name = if self.all { "notify_all" } else { "notify_one" };
+        format!("{}.{name}()", world.name_of_location(self.queue))
+    }
+}
+
+/// What a notification touches depends on who waits, and whom it wakes: there is no label that foresees it.
+fn refuse_static_footprints(step: &mut Step<'_>) {
+    if step.world.foresee {
+        step.world.fail(Stop::Bound("Condvar is not supported by source; use optimal".to_owned()));
+    }
+}
+
+impl Condvar {
+    /// A new condition variable.
+    #[inline]
+    #[must_use]
+    #[track_caller]
+    pub const fn new() -> Condvar {
+        Condvar { object: Object::new(), real: real::Condvar::new() }
+    }
+
+    fn location(&self) -> Option<Location> {
+        with_world(|world| world.locate(&self.object, "Condvar", || 0))
+    }
+
+    /// Gives the lock back and waits for a notification; then takes the lock again.
+    ///
+    /// # Errors
+    /// If the lock is poisoned.
+    ///
+    /// # Panics
+    /// If another thread waits here with another lock.
+    #[track_caller]
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        let place = Caller::caller();
+        if let (Some(lock), Some(queue)) = (guard.model(), self.location()) {
+            return wait_model(guard, lock, queue, false, place).0;
+        }
+        self.object.use_outside();
+        match guard.give_up() {
+            (mutex, Some(real)) => {
+                let real = self.real.wait(real).unwrap_or_else(PoisonError::into_inner);
+                MutexGuard::again_outside(mutex, real, place)
+            }
+            // No guard of a check is found outside of it.
+            (mutex, None) => mutex.lock(),
+        }
+    }
+
+    /// Waits as long as a condition holds.
+    ///
+    /// # Errors
+    /// If the lock is poisoned.
+    #[track_caller]
+    pub fn wait_while<'a, T, F>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        mut condition: F,
+    ) -> LockResult<MutexGuard<'a, T>>
+    where
+        F: FnMut(&mut T) -> bool,
+    {
+        while condition(&mut *guard) {
+            guard = self.wait(guard)?;
+        }
+        Ok(guard)
+    }
+
+    /// Waits for a notification, but not forever.
+    ///
+    /// # Errors
+    /// If the lock is poisoned.
+    ///
+    /// # Panics
+    /// If another thread waits here with another lock.
+    #[track_caller]
+    pub fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        duration: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let place = Caller::caller();
+        let (guard, timed_out) = match (guard.model(), self.location()) {
+            (Some(lock), Some(queue)) => {
+                let (guard, woken) = wait_model(guard, lock, queue, true, place);
+                (guard, woken == Woken::TimedOut)
+            }
+            _ => self.wait_timeout_outside(guard, duration, place),
+        };
+        let result = WaitTimeoutResult(timed_out);
+        match guard {
+            Ok(guard) => Ok((guard, result)),
+            Err(poisoned) => Err(PoisonError::new((poisoned.into_inner(), result))),
+        }
+    }
+
+    fn wait_timeout_outside<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        duration: Duration,
+        place: &'static Caller<'static>,
+    ) -> (LockResult<MutexGuard<'a, T>>, bool) {
+        self.object.use_outside();
+        match guard.give_up() {
+            (mutex, Some(real)) => {
+                let waited = self.real.wait_timeout(real, duration);
+                let (real, result) = waited.unwrap_or_else(PoisonError::into_inner);
+                (MutexGuard::again_outside(mutex, real, place), result.timed_out())
+            }
+            (mutex, None) => (mutex.lock(), false),
+        }
+    }
+
+    /// As [`wait_timeout`](Condvar::wait_timeout), with milliseconds; gives whether it was notified.
+    ///
+    /// # Errors
+    /// If the lock is poisoned.
+    #[deprecated(note = "replaced by `wait_timeout`")]
+    #[track_caller]
+    pub fn wait_timeout_ms<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        ms: u32,
+    ) -> LockResult<(MutexGuard<'a, T>, bool)> {
+        match self.wait_timeout(guard, Duration::from_millis(u64::from(ms))) {
+            Ok((guard, result)) => Ok((guard, !result.timed_out())),
+            Err(poisoned) => {
+                let (guard, result) = poisoned.into_inner();
+                Err(PoisonError::new((guard, !result.timed_out())))
+            }
+        }
+    }
+
+    /// Waits as long as a condition holds, but not forever: it timed out if the condition holds in the end.
+    ///
+    /// # Errors
+    /// If the lock is poisoned.
+    #[track_caller]
+    pub fn wait_timeout_while<'a, T, F>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        duration: Duration,
+        mut condition: F,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)>
+    where
+        F: FnMut(&mut T) -> bool,
+    {
+        let start = guard.model().is_none().then(Instant::now);
+        let mut timed_out = false;
+        loop {
+            if !condition(&mut *guard) {
+                return Ok((guard, WaitTimeoutResult(false)));
+            }
+            let left = match start {
+                Some(start) => duration.checked_sub(start.elapsed()),
+                // Within a check no time passes but in waits.
+                None => (!timed_out).then_some(duration),
+            };
+            let Some(left) = left else { return Ok((guard, WaitTimeoutResult(true))) };
+            let (again, result) = self.wait_timeout(guard, left)?;
+            (guard, timed_out) = (again, result.timed_out());
+        }
+    }
+
+    /// Wakes one of the threads that wait.
+    #[track_caller]
+    pub fn notify_one(&self) {
+        match self.location() {
+            Some(queue) => operate(&mut Notify { queue, all: false }, Caller::caller()),
+            None => {
+                self.object.use_outside();
+                self.real.notify_one();
+            }
+        }
+    }
+
+    /// Wakes all threads that wait.
+    #[track_caller]
+    pub fn notify_all(&self) {
+        match self.location() {
+            Some(queue) => operate(&mut Notify { queue, all: true }, Caller::caller()),
+            None => {
+                self.object.use_outside();
+                self.real.notify_all();
+            }
+        }
+    }
+}
+
+/// Waits, within a check.
+#[track_caller]
+fn wait_model<'a, T>(
+    guard: MutexGuard<'a, T>,
+    lock: Location,
+    queue: Location,
+    times_out: bool,
+    place: &'static Caller<'static>,
+) -> (LockResult<MutexGuard<'a, T>>, Woken) {
+    let mut join = Join { queue, lock, two_locks: false };
+    // The guard stays until the lock is given back, for the case that it never is: the execution may end here.
+    operate(&mut join, place);
+    assert!(!join.two_locks, "attempted to use a condition variable with two mutexes at the same time");
+    let (mutex, _) = guard.give_up();
+    let woken = with_world(|world| WakeUp::new(world, queue, times_out)).map(|mut wake_up| {
+        operate(&mut wake_up, place);
+        wake_up.woken
+    });
+    let mut lock = Lock::new(lock);
+    operate(&mut lock, place);
+    (MutexGuard::again(mutex, &lock, place), woken.unwrap_or(Woken::Notified))
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
+    }
+}
+
+impl Default for Condvar {
+    #[track_caller]
+    fn default() -> Condvar {
+        Condvar::new()
+    }
+}
