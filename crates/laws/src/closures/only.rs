@@ -488,7 +488,7 @@ pub(super) fn add(ast: &mut Ast, random: &mut Random) {
             _ => {}
         }
     }
-    let family = match random.below(8) {
+    let family = match random.below(9) {
         // These are about locks.
         1 if condvars.is_empty() || locks.is_empty() => 2,
         7 if locks.is_empty() => 3,

@@ -42,6 +42,7 @@ pub(super) fn fits_statics(plan: &Plan) -> bool {
         && plan.vars.iter().all(|value| (0..=1).contains(value))
 }
 
+#[expect(clippy::vec_box, reason = "an allocation for each object is the point: it is named by it")]
 enum Objects {
     Rows {
         vars: Vec<AtomicI64>,
