@@ -185,3 +185,43 @@ fn a_loop_is_recognised_after_the_same_steps_in_every_order() {
         assert_eq!(report.executions(), 3, "seed {seed}");
     }
 }
+
+/// An operation that is some calls below the loop, and not always as many.
+#[inline(never)]
+fn deep(cells: &[AtomicUsize; 2], which: usize) -> Option<usize> {
+    match which {
+        0 => Some(deeper(cells, which)?),
+        1 => Some(deeper(cells, which)? + 1),
+        _ => None,
+    }
+}
+
+#[inline(never)]
+fn deeper(cells: &[AtomicUsize; 2], which: usize) -> Option<usize> {
+    match which {
+        0 => Some(cells[1].load(SeqCst)),
+        1 => Some(cells[0].swap(0, SeqCst)),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_loop_with_calls_is_recognised_in_the_same_iteration_in_every_execution() {
+    let check = |seed: Option<u64>| {
+        let checker = seed.map_or_else(Checker::new, |seed| Checker::new().seed(seed)).keep_going(true);
+        let report = checker.run(|| {
+            let cells: Arc<[AtomicUsize; 2]> = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+            let other = cells.clone();
+            thread::spawn(move || while other[0].load(SeqCst) == 0 && other[1].load(SeqCst) == 0 {});
+            loop {
+                for which in 0..2 {
+                    std::hint::black_box(deep(&cells, which));
+                }
+            }
+        });
+        assert!(!report.text().contains("nondeterminism"), "{}", report.text());
+        report.executions()
+    };
+    let expected = check(None);
+    (0..100).for_each(|seed| assert_eq!(check(Some(seed)), expected, "seed {seed}"));
+}

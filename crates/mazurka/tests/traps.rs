@@ -539,3 +539,23 @@ fn a_child_that_begins_otherwise_is_noticed() {
     });
     assert!(report.text().contains("nondeterminism"), "{}", report.text());
 }
+
+#[test]
+fn captures_of_a_thread_that_never_started_are_dropped_quietly() {
+    struct Counts(AtomicUsize);
+    impl Drop for Counts {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    // `is_finished` has the search begin again right after the spawn, before the thread was started.
+    let report = run(|| {
+        let value = Box::new(Counts(AtomicUsize::new(0)));
+        let child = thread::spawn(move || drop(value));
+        child.is_finished();
+    });
+    assert!(report.is_pass(), "{}", report.text());
+    let panic = catch_unwind(|| panic!("outside of a check")).unwrap_err();
+    assert_eq!(*panic.downcast::<&str>().unwrap(), "outside of a check");
+    assert_eq!(run(|| ()).executions(), 1);
+}

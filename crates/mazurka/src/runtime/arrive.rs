@@ -10,7 +10,7 @@ use mazurka_program::{GuardId, Location, ProcessId, Stop};
 use super::cells::Until;
 use super::operation::{Operation, Step, Wait};
 use super::process::{Body, Panicked, Pending, Resume, Status};
-use super::spin::{Frame, Registers};
+use super::spin::{Frame, Registers, wipe_leftovers};
 use super::{Captured, World, panics, with_world};
 
 /// Where every coroutine begins.
@@ -20,8 +20,12 @@ pub(super) fn enter(yielder: NonNull<Yielder<Resume, ()>>, resume: Resume, body:
         world.process_mut(me).set_yielder(yielder);
     });
     if resume == Resume::End {
-        // Its captures are dropped as they would be on the way of an unwinding.
-        drop(body);
+        // It never started. Its captures are dropped while it unwinds, as those of the others are: operations of their
+        // destructors are done at once then, and nothing is suspended.
+        let _ = catch_unwind(AssertUnwindSafe(move || {
+            let _dropped_on_the_way = body;
+            std::panic::resume_unwind(Box::new(EndOfExecution));
+        }));
         return;
     }
     // The body of a thread keeps its own panics; what comes here is the end of the execution.
@@ -95,6 +99,9 @@ pub(crate) fn stop_without(place: &'static Caller<'static>) -> ! {
 #[inline(always)]
 pub(crate) fn operate(operation: &mut dyn Operation, place: &'static Caller<'static>) {
     operate_from(operation, place, &Registers::here());
+    if with_world(|world| world.process(world.running).quiet.has_begun()) == Some(true) {
+        wipe_leftovers();
+    }
 }
 
 #[inline(never)]

@@ -6,6 +6,10 @@
 //! none. A loop that counts where only it can see it, on the heap, would be taken for one that does not; so the
 //! documentation says that such a counter must be on the stack or in an atomic.
 //!
+//! Frames have words in them that nobody has written since they were entered: they hold what earlier, deeper calls left. What
+//! the runtime leaves there is another when a step is repeated than when it is scheduled, so it is wiped out after each
+//! step of a process that may be in such a loop.
+//!
 //! A loop that reads several locations waits for all of them at once. A guard reads one location, so these count as one,
 //! which whoever writes one of them writes too. That changes labels: the search begins again when it is found out.
 #![allow(unsafe_code)]
@@ -52,6 +56,12 @@ impl Quiet {
     pub(super) fn clear(&mut self) {
         self.reads.clear();
         self.snapshot = None;
+    }
+
+    /// Whether the process may have begun to spin.
+    #[inline]
+    pub(super) fn has_begun(&self) -> bool {
+        !self.reads.is_empty()
     }
 
     /// Whether the process may be in a loop at this place.
@@ -116,6 +126,33 @@ unsafe extern "sysv64" fn capture(registers: *mut Registers) {
         "lea rax, [rsp + 8]",
         "mov [rdi + 48], rax",
         "ret",
+    )
+}
+
+/// How far below the stack pointer of an operation the runtime leaves something, or more.
+const LEFTOVERS: usize = 2048;
+
+/// Wipes out what the runtime has left below the stack pointer of the caller. Nothing lives there.
+#[inline(always)]
+pub(super) fn wipe_leftovers() {
+    // SAFETY: the function writes below the stack pointer only, as any call might. A stack that has no room for it
+    // overflows, as it would at the next operation.
+    #[cfg(all(target_arch = "x86_64", unix))]
+    unsafe {
+        wipe();
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", unix))]
+#[unsafe(naked)]
+unsafe extern "sysv64" fn wipe() {
+    std::arch::naked_asm!(
+        "xor eax, eax",
+        "lea rdi, [rsp - {size}]",
+        "mov ecx, {size} / 8",
+        "rep stosq",
+        "ret",
+        size = const LEFTOVERS,
     )
 }
 

@@ -1,0 +1,218 @@
+//! Classes and traits.
+
+use super::{Parser, Reported, Result_};
+use crate::language::ast::{
+    Block, ClassDecl, Declaration, FieldDecl, MethodDecl, MethodSet, Signature, TraitExpr, TraitOperation,
+};
+use crate::language::diagnostic::Diagnostic;
+use crate::language::lexer::Token;
+use crate::model::Span;
+
+/// What stands in a class.
+enum Member<'a> {
+    Field(FieldDecl<'a>),
+    Init(Block<'a>),
+    Uses(TraitExpr<'a>),
+    Method(MethodDecl<'a>),
+    Refused,
+}
+
+impl<'a> Parser<'a> {
+    /// Members up to the `}`, which is taken too; those that are wrong are left out.
+    pub(super) fn members<T>(
+        &mut self,
+        open: Span,
+        mut member: impl FnMut(&mut Self) -> Result_<T>,
+    ) -> Result_<Vec<T>> {
+        let mut members = Vec::new();
+        while !self.eat(Token::CloseBrace) {
+            if self.at(Token::End) || self.at_top_level_word() {
+                return Err(self.unclosed(open));
+            }
+            let position = self.position;
+            match member(self) {
+                Ok(member) => members.push(member),
+                Err(Reported) => self.synchronise(position, |_| false),
+            }
+        }
+        Ok(members)
+    }
+
+    /// `T m(U x)`
+    pub(super) fn signature(&mut self) -> Result_<Signature<'a>> {
+        let result = self.type_use()?;
+        let name = self.name("the name of a method")?;
+        let parameters = self.parameters()?;
+        Ok(Signature { result, name, parameters })
+    }
+
+    pub(super) fn class(&mut self) -> Result_<Declaration<'a>> {
+        let start = self.bump().start;
+        let name = self.type_name("the name of a class")?;
+        let parameters = if self.at(Token::OpenParen) { self.parameters()? } else { Vec::new() };
+        let implements = match self.eat_word("implements") {
+            true => self.several(|parser| parser.type_path("the name of an interface"))?,
+            false => Vec::new(),
+        };
+        let span = self.since(start);
+        let help = match self.slice(self.span()) {
+            "extends" => Some("classes don't extend each other; they implement interfaces and use traits"),
+            _ => None,
+        };
+        let open = self.expect(Token::OpenBrace, help)?;
+        let members = self.members(open, Self::member)?;
+        let mut class = ClassDecl {
+            name,
+            parameters,
+            implements,
+            fields: Vec::new(),
+            init: None,
+            uses: Vec::new(),
+            methods: Vec::new(),
+            span,
+        };
+        for member in members {
+            self.add_member(&mut class, member);
+        }
+        Ok(Declaration::Class(class))
+    }
+
+    fn add_member(&mut self, class: &mut ClassDecl<'a>, member: Member<'a>) {
+        match member {
+            Member::Field(field) => class.fields.push(field),
+            Member::Uses(traits) => class.uses.push(traits),
+            Member::Method(method) => class.methods.push(method),
+            Member::Refused => {}
+            Member::Init(block) => match &class.init {
+                None => class.init = Some(block),
+                Some(first) => {
+                    let diagnostic = Diagnostic::new(block.span, "the class has a second init block");
+                    self.diagnostics.push(diagnostic.also(first.span, "the first one"));
+                }
+            },
+        }
+    }
+
+    fn member(&mut self) -> Result_<Member<'a>> {
+        if self.at(Token::OpenBrace) {
+            return Ok(Member::Init(self.block()?));
+        }
+        if self.at_word("recover") && self.peek_at(1) == Token::OpenBrace {
+            let span = self.span();
+            self.refuse(span, "recovery blocks (`recover`)");
+            self.bump();
+            let open = self.bump();
+            self.skip_block(open)?;
+            return Ok(Member::Refused);
+        }
+        if self.eat_word("uses") {
+            let traits = self.trait_expr()?;
+            self.semicolon()?;
+            // `removes Unit m();` has one of its own.
+            self.eat(Token::Semicolon);
+            return Ok(Member::Uses(traits));
+        }
+        self.annotations()?;
+        let start = self.span().start;
+        let ty = self.type_use()?;
+        let name = self.name("the name of a field or a method")?;
+        if self.at(Token::OpenParen) {
+            let parameters = self.parameters()?;
+            return Ok(Member::Method(self.method_body(start, Signature { result: ty, name, parameters })?));
+        }
+        let value = if self.eat(Token::Assign) { Some(self.expr()?) } else { None };
+        let span = self.since(start);
+        self.semicolon()?;
+        Ok(Member::Field(FieldDecl { ty, name, value, span }))
+    }
+
+    /// Goes on behind the `}` of a block that is not looked into.
+    fn skip_block(&mut self, open: Span) -> Result_<()> {
+        let mut depth = 1usize;
+        while depth > 0 {
+            match self.peek() {
+                Token::End => return Err(self.unclosed(open)),
+                Token::OpenBrace => depth += 1,
+                Token::CloseBrace => depth -= 1,
+                _ => {}
+            }
+            self.bump();
+        }
+        Ok(())
+    }
+
+    fn method_body(&mut self, start: u32, signature: Signature<'a>) -> Result_<MethodDecl<'a>> {
+        let span = self.since(start);
+        if self.at(Token::Semicolon) {
+            let help = "a method of a class has a body: `Unit m() { skip; }`";
+            return Err(self.expected("`{`", Some(help)));
+        }
+        let body = self.block()?;
+        Ok(MethodDecl { signature, body, span })
+    }
+
+    fn method(&mut self) -> Result_<MethodDecl<'a>> {
+        self.annotations()?;
+        let start = self.span().start;
+        let signature = self.signature()?;
+        self.method_body(start, signature)
+    }
+
+    pub(super) fn trait_declaration(&mut self) -> Result_<Declaration<'a>> {
+        self.bump();
+        let name = self.type_name("the name of a trait")?;
+        self.expect(Token::Assign, Some("a trait is written `trait T = { Unit m() { .. } }`"))?;
+        let expr = self.trait_expr()?;
+        self.eat(Token::Semicolon);
+        Ok(Declaration::Trait(name, expr))
+    }
+
+    fn trait_expr(&mut self) -> Result_<TraitExpr<'a>> {
+        let base = self.method_set()?;
+        let mut operations = Vec::new();
+        loop {
+            let operation = match () {
+                () if self.eat_word("adds") => TraitOperation::Adds(self.method_set()?),
+                () if self.eat_word("modifies") => TraitOperation::Modifies(self.method_set()?),
+                () if self.eat_word("removes") => TraitOperation::Removes(self.removed()?),
+                () => return Ok(TraitExpr { base, operations }),
+            };
+            operations.push(operation);
+        }
+    }
+
+    fn method_set(&mut self) -> Result_<MethodSet<'a>> {
+        if self.at(Token::OpenBrace) {
+            let open = self.bump();
+            return self.members(open, Self::method).map(MethodSet::Methods);
+        }
+        if self.declares(0) && !self.at_operation_after_name() {
+            return Ok(MethodSet::Methods(vec![self.method()?]));
+        }
+        self.type_path("the name of a trait or a method").map(MethodSet::Named)
+    }
+
+    /// Whether `T adds ..` stands here, and no method of type `T`.
+    fn at_operation_after_name(&self) -> bool {
+        let mut at = self.position;
+        while self.lexemes.get(at + 1).is_some_and(|next| next.token == Token::Dot) {
+            at += 2;
+        }
+        let word = |at: usize| self.lexemes.get(at).map_or("", |lexeme| self.slice(lexeme.span));
+        matches!(word(at + 1), "adds" | "modifies" | "removes" | "trait") && word(at + 2) != "("
+    }
+
+    fn removed(&mut self) -> Result_<Vec<Signature<'a>>> {
+        let element = |parser: &mut Self| {
+            let signature = parser.signature()?;
+            parser.semicolon()?;
+            Ok(signature)
+        };
+        if self.at(Token::OpenBrace) {
+            let open = self.bump();
+            return self.members(open, element);
+        }
+        let signature = self.signature()?;
+        Ok(vec![signature])
+    }
+}

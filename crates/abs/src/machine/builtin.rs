@@ -1,0 +1,150 @@
+//! Functions that the machine does itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use mazurka_program::FailureKind;
+
+use crate::model::{Builtin, Span};
+use crate::value::{self, NumberFault, Value};
+
+use super::code::Image;
+use super::eval::{Env, Fault, exception, no_match, number_fault};
+
+/// Calls one.
+pub fn call(
+    image: &Image,
+    builtin: Builtin,
+    arguments: Vec<Value>,
+    span: Span,
+    env: &mut impl Env,
+) -> Result<Value, Fault> {
+    let mut arguments = arguments.into_iter();
+    let [a, b, c] = std::array::from_fn(|_| arguments.next().unwrap_or_default());
+    let number =
+        |result: Result<Value, NumberFault>| result.map_err(|fault| number_fault(image, fault, span));
+    match builtin {
+        Builtin::ToString => Ok(Value::text(&as_text(image, &a))),
+        Builtin::Substr => substring(image, &a, &b, &c, span),
+        Builtin::Strlen => match &a {
+            Value::Text(text) => Ok(Value::Int(text.chars().count() as i64)),
+            _ => Err(no_match(image, &a, span)),
+        },
+        Builtin::Truncate => number(value::truncate(&a)),
+        Builtin::Numerator => number(value::part(&a, true)),
+        Builtin::Denominator => number(value::part(&a, false)),
+        Builtin::Pow => number(value::power(&a, &b)),
+        Builtin::Print => {
+            env.print(&as_text(image, &a));
+            Ok(Value::Unit)
+        }
+        Builtin::SetEmpty => Ok(Value::Set(Rc::default())),
+        Builtin::MapEmpty => Ok(Value::Map(Rc::default())),
+        Builtin::SetInsert
+        | Builtin::SetRemove
+        | Builtin::SetContains
+        | Builtin::SetUnion
+        | Builtin::SetIntersection
+        | Builtin::SetDifference
+        | Builtin::SetSize
+        | Builtin::SetElements
+        | Builtin::SetTake => on_set(image, builtin, a, b, span),
+        Builtin::MapPut
+        | Builtin::MapLookup
+        | Builtin::MapRemove
+        | Builtin::MapKeys
+        | Builtin::MapValues
+        | Builtin::MapEntries => on_map(image, builtin, a, b, c, span),
+    }
+}
+
+/// A text is itself; anything else is its term.
+fn as_text(image: &Image, value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.to_string(),
+        _ => value::show(value, image),
+    }
+}
+
+fn substring(image: &Image, text: &Value, from: &Value, length: &Value, span: Span) -> Result<Value, Fault> {
+    if let (Value::Text(text), Value::Int(from), Value::Int(length)) = (text, from, length)
+        && let (Ok(from), Ok(length)) = (usize::try_from(*from), usize::try_from(*length))
+    {
+        let part: String = text.chars().skip(from).take(length).collect();
+        if part.chars().count() == length {
+            return Ok(Value::text(&part));
+        }
+    }
+    let about = "substr: the part is not within the text";
+    Err(exception(image, image.known.error, FailureKind::Exception, about, span))
+}
+
+fn on_set(image: &Image, builtin: Builtin, a: Value, b: Value, span: Span) -> Result<Value, Fault> {
+    let Value::Set(mut set) = a else { return Err(no_match(image, &a, span)) };
+    let other = |b: &Value| match b {
+        Value::Set(other) => Ok(other.clone()),
+        _ => Err(no_match(image, b, span)),
+    };
+    Ok(match builtin {
+        Builtin::SetInsert => {
+            Rc::make_mut(&mut set).insert(b);
+            Value::Set(set)
+        }
+        Builtin::SetRemove => {
+            Rc::make_mut(&mut set).remove(&b);
+            Value::Set(set)
+        }
+        Builtin::SetContains => Value::Bool(set.contains(&b)),
+        Builtin::SetUnion => {
+            Rc::make_mut(&mut set).extend(other(&b)?.iter().cloned());
+            Value::Set(set)
+        }
+        Builtin::SetIntersection => {
+            let other = other(&b)?;
+            Value::Set(Rc::new(set.intersection(&other).cloned().collect::<BTreeSet<Value>>()))
+        }
+        Builtin::SetDifference => {
+            let other = other(&b)?;
+            Value::Set(Rc::new(set.difference(&other).cloned().collect::<BTreeSet<Value>>()))
+        }
+        Builtin::SetSize => Value::Int(set.len() as i64),
+        Builtin::SetElements => list(image, set.iter().cloned()),
+        _ => match set.first() {
+            Some(least) => least.clone(),
+            None => {
+                let about = "take: the set is empty";
+                return Err(exception(image, image.known.error, FailureKind::Exception, about, span));
+            }
+        },
+    })
+}
+
+fn on_map(image: &Image, builtin: Builtin, a: Value, b: Value, c: Value, span: Span) -> Result<Value, Fault> {
+    let Value::Map(mut map) = a else { return Err(no_match(image, &a, span)) };
+    Ok(match builtin {
+        Builtin::MapPut => {
+            Rc::make_mut(&mut map).insert(b, c);
+            Value::Map(map)
+        }
+        Builtin::MapLookup => match map.get(&b) {
+            Some(found) => Value::data(image.tag(image.known.just), vec![found.clone()]),
+            None => Value::data(image.tag(image.known.nothing), Vec::new()),
+        },
+        Builtin::MapRemove => {
+            Rc::make_mut::<BTreeMap<Value, Value>>(&mut map).remove(&b);
+            Value::Map(map)
+        }
+        Builtin::MapKeys => Value::Set(Rc::new(map.keys().cloned().collect::<BTreeSet<Value>>())),
+        Builtin::MapValues => list(image, map.values().cloned()),
+        _ => {
+            let pair = image.tag(image.known.pair);
+            list(image, map.iter().map(|(key, value)| Value::data(pair, vec![key.clone(), value.clone()])))
+        }
+    })
+}
+
+/// A list.
+fn list(image: &Image, values: impl DoubleEndedIterator<Item = Value>) -> Value {
+    let (nil, cons) = (image.tag(image.known.nil), image.tag(image.known.cons));
+    values.rev().fold(Value::Atom(nil), |tail, head| Value::data(cons, vec![head, tail]))
+}
