@@ -240,7 +240,7 @@ pub struct Statement {
 #[derive(Clone, Debug)]
 pub enum StatementKind {
     /// The value of an expression, assigned. A declaration is an assignment to its slot; one without an initial value
-    /// assigns `null`, which the type checker allows for references only.
+    /// assigns `null`, which the type checker allows for references and futures only.
     Assign(Target, Expr),
     /// Something with an effect, its result assigned if there is a target.
     Effect(Option<Target>, Effect),

@@ -15,7 +15,8 @@ use std::rc::Rc;
 use num_bigint::BigInt;
 
 pub use number::{
-    NumberFault, add, divide, divide_ints, from_big, modulo, multiply, negate, part, power, subtract, to_big, truncate,
+    NumberFault, add, divide, divide_ints, from_big, modulo, multiply, negate, part, power, subtract, to_big,
+    truncate,
 };
 pub use show::{Names, show};
 
@@ -238,7 +239,11 @@ fn shallow(a: &Value, b: &Value) -> Ordering {
         (Value::Int(x), Value::Int(y)) => x.cmp(y),
         (Value::Text(x), Value::Text(y)) => x.cmp(y),
         (Value::Object(x), Value::Object(y)) | (Value::Future(x), Value::Future(y)) => {
-            if x.id == y.id { Ordering::Equal } else { (&x.path, x.class).cmp(&(&y.path, y.class)) }
+            if x.id == y.id {
+                Ordering::Equal
+            } else {
+                (&x.path, x.class).cmp(&(&y.path, y.class))
+            }
         }
         (Value::Atom(x), Value::Atom(y)) => x.rank.cmp(&y.rank),
         (Value::Atom(x), Value::Data(y)) => x.rank.cmp(&y.tag.rank),

@@ -16,7 +16,7 @@ use std::fmt;
 use std::panic::Location as Caller;
 
 use crate::runtime::identity::Object;
-use crate::runtime::{stop_here, with_world};
+use crate::runtime::{Whole, stop_here, with_world};
 
 /// As [`std::cell::UnsafeCell`], with data race detection within a check.
 ///
@@ -47,7 +47,7 @@ impl<T: ?Sized> UnsafeCell<T> {
                 world.discover_cells();
                 return false;
             }
-            let cell = world.locate(&self.object, "UnsafeCell", || 0);
+            let cell = world.locate(&self.object, Whole::of(self), "UnsafeCell", || 0);
             world.access_cell(cell, write, place);
             true
         });

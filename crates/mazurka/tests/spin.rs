@@ -225,3 +225,43 @@ fn a_loop_with_calls_is_recognised_in_the_same_iteration_in_every_execution() {
     let expected = check(None);
     (0..100).for_each(|seed| assert_eq!(check(Some(seed)), expected, "seed {seed}"));
 }
+
+#[test]
+fn what_others_do_to_objects_on_the_stack_of_a_loop_does_not_matter() {
+    // The flag is seen at once, after one vain look, or after two, whenever the thread gets to the other objects.
+    let check = |seed: u64| {
+        let report = Checker::new().seed(seed).run(|| {
+            let (flag, other, lock) = (AtomicBool::new(false), AtomicUsize::new(0), Mutex::new(0));
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    other.store(1, SeqCst);
+                    *lock.lock().unwrap() += 1;
+                    flag.store(true, SeqCst);
+                });
+                while !flag.load(SeqCst) {}
+            });
+        });
+        assert!(report.is_pass(), "{}", report.text());
+        assert_eq!((report.executions(), report.blocked()), (3, 0), "seed {seed}");
+    };
+    (0..30).for_each(check);
+}
+
+#[test]
+fn a_retry_counter_behind_a_lock_that_the_loop_holds_is_seen() {
+    let seen: std::sync::Arc<StdMutex<BTreeSet<usize>>> = std::sync::Arc::default();
+    let into = seen.clone();
+    let report = Checker::new().run(move || {
+        let (flag, lock) = (AtomicBool::new(false), Mutex::new(0));
+        thread::scope(|scope| {
+            scope.spawn(|| flag.store(true, SeqCst));
+            let mut tries = lock.lock().unwrap();
+            while !flag.load(SeqCst) && *tries < 4 {
+                *tries += 1;
+            }
+            into.lock().unwrap().insert(*tries);
+        });
+    });
+    assert!(report.is_pass(), "{}", report.text());
+    assert_eq!(seen.lock().unwrap().iter().copied().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+}

@@ -46,7 +46,6 @@ pub(crate) struct Clause<'a> {
     /// None: `*`.
     pub(crate) names: Option<Vec<Path<'a>>>,
     pub(crate) from: Option<Path<'a>>,
-    pub(crate) span: Span,
 }
 
 #[derive(Debug)]
@@ -185,7 +184,12 @@ pub(crate) enum StatementKind<'a> {
     Block(Block<'a>),
     If(Expr<'a>, Box<Statement<'a>>, Option<Box<Statement<'a>>>),
     While(Expr<'a>, Box<Statement<'a>>),
-    ForEach { element: Name<'a>, index: Option<Name<'a>>, list: Expr<'a>, body: Box<Statement<'a>> },
+    ForEach {
+        element: Name<'a>,
+        index: Option<Name<'a>>,
+        list: Expr<'a>,
+        body: Box<Statement<'a>>,
+    },
     Switch(Expr<'a>, Vec<(Pattern<'a>, Statement<'a>)>),
     Try {
         body: Box<Statement<'a>>,
@@ -223,8 +227,6 @@ pub(crate) struct Expr<'a> {
 
 #[derive(Clone, Debug)]
 pub(crate) enum ExprKind<'a> {
-    /// Has been reported.
-    Wrong,
     Int(BigInt),
     Text(String),
     Template(Vec<Expr<'a>>),
@@ -251,8 +253,17 @@ pub(crate) enum ExprKind<'a> {
     As(Box<Expr<'a>>, Path<'a>),
 
     New(Path<'a>, Vec<Expr<'a>>, Where),
-    Call { awaited: bool, callee: Box<Expr<'a>>, method: Name<'a>, arguments: Vec<Expr<'a>> },
-    SyncCall { callee: Box<Expr<'a>>, method: Name<'a>, arguments: Vec<Expr<'a>> },
+    Call {
+        awaited: bool,
+        callee: Box<Expr<'a>>,
+        method: Name<'a>,
+        arguments: Vec<Expr<'a>>,
+    },
+    SyncCall {
+        callee: Box<Expr<'a>>,
+        method: Name<'a>,
+        arguments: Vec<Expr<'a>>,
+    },
     Get(Box<Expr<'a>>),
     Original(Vec<Expr<'a>>),
 }
@@ -282,7 +293,6 @@ pub(crate) struct Pattern<'a> {
 
 #[derive(Clone, Debug)]
 pub(crate) enum PatternKind<'a> {
-    Wrong,
     Wildcard,
     Name(&'a str),
     Int(BigInt),

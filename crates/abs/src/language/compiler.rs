@@ -5,9 +5,12 @@
 
 use std::collections::HashMap;
 
-use super::ast::{Block, ClassDecl, Declaration, Expr, FunctionDecl, InterfaceDecl, Module, Name, Path, TraitExpr, TypeUse};
+use super::ast::{
+    Block, ClassDecl, Declaration, Expr, FunctionDecl, InterfaceDecl, Module, Name, Path, TraitExpr, TypeUse,
+};
 use super::diagnostic::Diagnostic;
 use super::suggest::did_you_mean;
+use super::traits::Flat;
 use super::types::Type;
 use super::world::{Entity, Found, Space, World};
 use super::{Dialect, MOST_ERRORS, refuse};
@@ -28,12 +31,18 @@ pub(crate) struct Compiler<'a> {
     pub(crate) synonyms: Vec<(usize, Name<'a>, &'a TypeUse<'a>)>,
     pub(crate) first_synonym: usize,
     pub(crate) functions: HashMap<FunctionId, (usize, &'a FunctionDecl<'a>)>,
+    /// Accessors: by the first constructor of their type, and by name.
+    pub(crate) accessor_numbers: HashMap<(usize, &'a str), FunctionId>,
     /// Functions that take functions and whose bodies are being looked at.
     pub(crate) in_progress: Vec<FunctionId>,
+    /// Expressions that are being looked at, within each other.
+    pub(crate) depth: usize,
     pub(crate) exceptions: Vec<(usize, usize, &'a super::ast::ConstructorDecl<'a>)>,
     pub(crate) interfaces: Vec<(usize, model::InterfaceId, &'a InterfaceDecl<'a>)>,
     pub(crate) classes: Vec<(usize, model::ClassId, &'a ClassDecl<'a>)>,
     pub(crate) traits: Vec<(usize, Name<'a>, &'a TraitExpr<'a>)>,
+    /// The methods of each class.
+    pub(crate) flat: Vec<Vec<Flat<'a>>>,
     pub(crate) constructors: Vec<model::Constructor>,
     /// By number; none: not lowered yet.
     pub(crate) lowered: Vec<Option<model::Function>>,
@@ -43,7 +52,11 @@ pub(crate) struct Compiler<'a> {
 
 impl<'a> Compiler<'a> {
     /// A compiler that knows what is declared before these modules.
-    pub(crate) fn new(base: super::library::Base, modules: &'a [Module<'a>], dialect: Dialect) -> Compiler<'a> {
+    pub(crate) fn new(
+        base: super::library::Base,
+        modules: &'a [Module<'a>],
+        dialect: Dialect,
+    ) -> Compiler<'a> {
         Compiler {
             dialect,
             is_library: false,
@@ -54,11 +67,14 @@ impl<'a> Compiler<'a> {
             synonyms: Vec::new(),
             first_synonym: base.world.synonyms.len(),
             functions: HashMap::new(),
+            accessor_numbers: HashMap::new(),
             in_progress: Vec::new(),
+            depth: 0,
             exceptions: Vec::new(),
             interfaces: Vec::new(),
             classes: Vec::new(),
             traits: Vec::new(),
+            flat: Vec::new(),
             constructors: base.constructors,
             lowered: base.functions.into_iter().map(Some).collect(),
             model_classes: Vec::new(),
@@ -86,7 +102,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// All bodies of functions and classes.
-    fn bodies(&mut self) {
+    pub(crate) fn bodies(&mut self) {
         let mut functions: Vec<FunctionId> = self.functions.keys().copied().collect();
         functions.sort();
         for function in functions {
@@ -121,7 +137,8 @@ impl<'a> Compiler<'a> {
             }
             [] => {
                 let span = self.modules.last().map_or(Span::default(), |module| module.name.span);
-                let diagnostic = Diagnostic::new(span, "the program has no main block").label("nothing would run");
+                let diagnostic =
+                    Diagnostic::new(span, "the program has no main block").label("nothing would run");
                 self.report(diagnostic.help("a main block stands at the end of a module: `{ .. }`"));
                 None
             }
@@ -141,7 +158,9 @@ impl<'a> Compiler<'a> {
         if let Found::One(entity) = found {
             return Some(entity);
         }
-        if self.full() {
+        let excused =
+            self.world.modules[module].is_broken && matches!(found, Found::Nothing | Found::NoModule);
+        if self.full() || excused {
             return None;
         }
         let diagnostic = match found {
@@ -174,7 +193,8 @@ impl<'a> Compiler<'a> {
         if let Some(what) = refuse::module(name) {
             return refuse::diagnostic(span, what);
         }
-        let diagnostic = Diagnostic::new(span, format!("there is no module `{name}`")).label("unknown module");
+        let diagnostic =
+            Diagnostic::new(span, format!("there is no module `{name}`")).label("unknown module");
         match did_you_mean(name, self.world.modules.iter().map(|module| module.name.as_str())) {
             Some(help) => diagnostic.help(help),
             None => diagnostic.help("all the files of a program are given together"),
@@ -198,6 +218,9 @@ impl<'a> Compiler<'a> {
         if let Some(help) = self.other_kind(module, space, name) {
             return diagnostic.help(help);
         }
+        if let Some(ours) = refuse::foreign_type(name).filter(|_| space == Space::Type) {
+            return diagnostic.help(format!("did you mean `{ours}`?"));
+        }
         if let Some(help) = did_you_mean(name, self.world.visible_names(module, space)) {
             return diagnostic.help(help);
         }
@@ -217,11 +240,15 @@ impl<'a> Compiler<'a> {
             Space::Type if is(Space::Constructor) => Some(format!("`{name}` is a constructor, not a type")),
             Space::Constructor if is(Space::Class) => Some(format!("objects are made by `new {name}(..)`")),
             Space::Constructor if is(Space::Type) => Some(format!("`{name}` is a type, not a constructor")),
-            Space::Class if is(Space::Type) => Some(format!("`{name}` is a type; `new` makes objects of classes")),
+            Space::Class if is(Space::Type) => {
+                Some(format!("`{name}` is a type; `new` makes objects of classes"))
+            }
             Space::Function if is(Space::SecondOrder) => {
                 Some(format!("`{name}` takes functions, in parentheses of their own: `{name}(f)(..)`"))
             }
-            Space::SecondOrder if is(Space::Function) => Some(format!("`{name}` takes no functions: `{name}(..)`")),
+            Space::SecondOrder if is(Space::Function) => {
+                Some(format!("`{name}` takes no functions: `{name}(..)`"))
+            }
             _ => None,
         }
     }
@@ -236,9 +263,9 @@ impl<'a> Compiler<'a> {
     /// The declarations of the program with the numbers of their modules.
     pub(crate) fn declarations(&self) -> impl Iterator<Item = (usize, &'a Declaration<'a>)> + use<'a> {
         let modules = self.modules;
-        (self.first_module..)
-            .zip(modules)
-            .flat_map(|(number, module)| module.declarations.iter().map(move |declaration| (number, declaration)))
+        (self.first_module..).zip(modules).flat_map(|(number, module)| {
+            module.declarations.iter().map(move |declaration| (number, declaration))
+        })
     }
 
     pub(crate) fn show(&self, ty: &Type) -> String {

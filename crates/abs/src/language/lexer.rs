@@ -162,12 +162,12 @@ pub(crate) enum Token {
     Percent,
     #[token("!")]
     Bang,
-    /// The negation of the legacy dialect.
+    /// The negation, as it was.
     #[token("~")]
     Tilde,
 
     /// An operator of other languages, for which the parser knows what to say.
-    #[regex(r"\^|<<|===|!==|<>|=<|\+\+|--|\*\*|\+=|-=|\*=|/=|%=|:=|->|<->|::")]
+    #[regex(r"\^|<<|===|!==|<>|=<|\+\+|\*\*|\+=|-=|\*=|/=|%=|:=|->|<->|::")]
     Foreign,
 
     /// Something that has been reported already.
@@ -249,9 +249,9 @@ fn describe(fault: Fault, span: Span, slice: &str) -> Diagnostic {
     let begin = |length| Span { end: span.start + length, ..span };
     match fault {
         Fault::Character => strange(span, slice),
-        Fault::Name => Diagnostic::new(span, "a name has a strange letter")
-            .label("not a name")
-            .help("names begin with a letter and consist of the letters `a` to `z` and `A` to `Z`, digits and `_`"),
+        Fault::Name => Diagnostic::new(span, "a name has a strange letter").label("not a name").help(
+            "names begin with a letter and consist of the letters `a` to `z` and `A` to `Z`, digits and `_`",
+        ),
         Fault::Digits => Diagnostic::new(span, "a number consists of decimal digits only")
             .label("not a number")
             .help("names do not begin with a digit, and numbers have neither prefix, suffix nor `_`"),

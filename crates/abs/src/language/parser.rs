@@ -99,8 +99,7 @@ impl<'a> Parser<'a> {
             blocks: 0,
         };
         let new_cog = |pair: &[Lexeme]| pair[0].token == Token::New && parser.slice(pair[1].span) == "cog";
-        let legacy = parser.lexemes.windows(2).any(new_cog)
-            || parser.lexemes.iter().any(|lexeme| lexeme.token == Token::Tilde);
+        let legacy = parser.lexemes.windows(2).any(new_cog);
         Some((parser, legacy))
     }
 
@@ -185,8 +184,13 @@ impl<'a> Parser<'a> {
 
     /// Whether the next token is a word of the language.
     fn at_keyword(&self) -> bool {
-        !matches!(self.peek(), Token::Name | Token::TypeName | Token::Underscore | Token::Wrong)
-            && self.slice(self.span()).starts_with(|first: char| first.is_ascii_alphabetic())
+        self.is_keyword_at(0)
+    }
+
+    fn is_keyword_at(&self, ahead: usize) -> bool {
+        let Some(lexeme) = self.lexemes.get(self.position + ahead) else { return false };
+        !matches!(lexeme.token, Token::Name | Token::TypeName | Token::Underscore | Token::Wrong)
+            && self.slice(lexeme.span).starts_with(|first: char| first.is_ascii_alphabetic())
     }
 
     /// Whether a word stands here that came into the language late, so that older programs have it as a name.
@@ -282,7 +286,7 @@ impl<'a> Parser<'a> {
             ":=" => "write `=`",
             "->" => "a branch is written with `=>`",
             "::" => "a list is built by `Cons(x, rest)`",
-            "+=" | "-=" | "*=" | "/=" | "%=" | "++" | "--" => "write it as an assignment: `x = x + 1;`",
+            "+=" | "-=" | "*=" | "/=" | "%=" | "++" => "write it as an assignment: `x = x + 1;`",
             "**" => "powers are computed by `pow(base, exponent)`",
             _ => "there is no such operator",
         })
@@ -294,6 +298,16 @@ impl<'a> Parser<'a> {
             return Ok(self.bump());
         }
         Err(self.expected(symbol(token), help))
+    }
+
+    /// Takes `=>`; an arrow of another language is reported, and taken for one.
+    fn arrow(&mut self) -> Result_<()> {
+        if self.at(Token::Foreign) && self.slice(self.span()) == "->" {
+            self.expected("`=>`", None);
+            self.bump();
+            return Ok(());
+        }
+        self.expect(Token::Arrow, None).map(|_| ())
     }
 
     /// Takes the `;` at the end of a statement or declaration. If it is only forgotten, all goes on as if it were there.
@@ -312,8 +326,8 @@ impl<'a> Parser<'a> {
             return Err(self.expected("`;`", help));
         }
         let end = self.previous_end();
-        let diagnostic =
-            Diagnostic::new(Span { file: self.file, start: end, end }, "a `;` is missing").label("expected `;`");
+        let diagnostic = Diagnostic::new(Span { file: self.file, start: end, end }, "a `;` is missing")
+            .label("expected `;`");
         self.report(diagnostic.help("every statement and declaration without a block ends with `;`"));
         Ok(())
     }
@@ -323,7 +337,10 @@ impl<'a> Parser<'a> {
         if !self.at(Token::Name) && !self.at_late_word() {
             if self.at(Token::TypeName) {
                 let word = self.slice(self.span());
-                let help = format!("names of variables, functions and methods begin with a small letter: `{}`", small(word));
+                let help = format!(
+                    "names of variables, functions and methods begin with a small letter: `{}`",
+                    small(word)
+                );
                 return Err(self.expected(what, Some(&help)));
             }
             let mistaken = self.at_keyword() && !self.at(Token::In) && self.peek_at(1) != Token::Name;
@@ -346,7 +363,10 @@ impl<'a> Parser<'a> {
         if !self.at(Token::TypeName) {
             let help = self.at(Token::Name).then(|| {
                 let word = self.slice(self.span());
-                format!("names of types, constructors, classes and modules begin with a capital letter: `{}`", capital(word))
+                format!(
+                    "names of types, constructors, classes and modules begin with a capital letter: `{}`",
+                    capital(word)
+                )
             });
             return Err(self.expected(what, help.as_deref()));
         }
@@ -398,11 +418,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Elements with commas between them up to the closing token, which is taken too.
-    fn list<T>(
-        &mut self,
-        close: Token,
-        mut element: impl FnMut(&mut Self) -> Result_<T>,
-    ) -> Result_<Vec<T>> {
+    fn list<T>(&mut self, close: Token, mut element: impl FnMut(&mut Self) -> Result_<T>) -> Result_<Vec<T>> {
         let mut elements = Vec::new();
         while !self.at(close) {
             elements.push(element(self)?);
@@ -442,7 +458,15 @@ impl<'a> Parser<'a> {
     /// Goes on behind the next `;`, or before the next `}` that closes nothing that was skipped, or before what `stops`
     /// says; at least one token after `start` unless the block or the file ends there.
     fn synchronise(&mut self, start: usize, stops: impl Fn(&Self) -> bool) {
+        // What was opened since, and not closed.
         let mut open = 0usize;
+        for lexeme in &self.lexemes[start..self.position] {
+            match lexeme.token {
+                Token::OpenBrace => open += 1,
+                Token::CloseBrace => open = open.saturating_sub(1),
+                _ => {}
+            }
+        }
         loop {
             match self.peek() {
                 Token::End => return,

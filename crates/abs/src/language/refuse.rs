@@ -46,6 +46,20 @@ pub(crate) fn type_or_constructor(name: &str) -> Option<&'static str> {
     })
 }
 
+/// What a type of other languages is called here.
+pub(crate) fn foreign_type(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "Integer" | "Long" | "Nat" => "Int",
+        "Boolean" => "Bool",
+        "Void" => "Unit",
+        "Str" | "Text" => "String",
+        "Double" | "Real" | "Rational" => "Rat",
+        "Future" => "Fut",
+        "Option" | "Optional" => "Maybe",
+        _ => return None,
+    })
+}
+
 /// Why a module of ABS is none of ours.
 pub(crate) fn module(name: &str) -> Option<&'static str> {
     Some(match name {

@@ -162,6 +162,7 @@ impl Inference {
             (a, Type::Meta(b)) => self.add_lower(world, a, b),
             (Type::Meta(a), b) => self.add_upper(world, a, b),
             (Type::Null, Type::Null | Type::Interface(_) | Type::Class(_)) => true,
+            (Type::Null, Type::Data(data, _)) => data == world.basics.fut,
             (Type::Data(a, inner_a), Type::Data(b, inner_b)) => {
                 if a != b {
                     return a == world.basics.int && b == world.basics.rat;
@@ -179,7 +180,8 @@ impl Inference {
         if let Some(lower) = lower {
             return self.add_lower(world, lower, b);
         }
-        let circle = self.occurs(a, &Type::Meta(b)) || upper.as_ref().is_some_and(|upper| self.occurs(b, upper));
+        let circle =
+            self.occurs(a, &Type::Meta(b)) || upper.as_ref().is_some_and(|upper| self.occurs(b, upper));
         if circle {
             return false;
         }
@@ -255,9 +257,8 @@ impl Inference {
             Type::Meta(other) => match &self.metas[*other as usize] {
                 Known::Same(ty) => self.occurs_within(meta, ty, steps),
                 Known::Bounds { lower, upper } => {
-                    let mut inside = |ty: &Option<Type>| {
-                        ty.as_ref().is_some_and(|ty| self.occurs_within(meta, ty, steps))
-                    };
+                    let mut inside =
+                        |ty: &Option<Type>| ty.as_ref().is_some_and(|ty| self.occurs_within(meta, ty, steps));
                     inside(lower) || inside(upper)
                 }
             },

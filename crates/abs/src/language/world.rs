@@ -2,7 +2,7 @@
 //!
 //! A world begins as a copy of the one that has the standard library, and grows by the modules of the program.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::types::{FunctionType, Type};
 use crate::model::{ClassId, ConstructorId, FunctionId, InterfaceId, MethodName, Span};
@@ -50,7 +50,6 @@ pub(crate) struct DataInfo {
 
 #[derive(Clone, Debug)]
 pub(crate) struct SynonymInfo {
-    pub(crate) name: String,
     /// None: not looked at yet.
     pub(crate) ty: Option<Type>,
 }
@@ -95,7 +94,6 @@ pub(crate) struct MethodInfo {
 #[derive(Clone, Debug)]
 pub(crate) struct InterfaceInfo {
     pub(crate) name: String,
-    pub(crate) span: Span,
     /// Itself and all that it extends.
     pub(crate) ancestors: Vec<InterfaceId>,
     /// Inherited ones too, with the interface that declares them.
@@ -127,9 +125,9 @@ pub(crate) struct Imported {
     /// `import * from M`
     pub(crate) all: bool,
     /// Visible with and without the name of the module.
-    pub(crate) names: Vec<String>,
+    pub(crate) names: HashSet<String>,
     /// `import M.x`: visible with the name of the module only.
-    pub(crate) qualified: Vec<String>,
+    pub(crate) qualified: HashSet<String>,
 }
 
 /// What is exported.
@@ -137,7 +135,7 @@ pub(crate) struct Imported {
 pub(crate) struct Exports {
     /// `export *`
     pub(crate) all: bool,
-    pub(crate) names: Vec<String>,
+    pub(crate) names: HashSet<String>,
     /// `export * from M`
     pub(crate) all_from: Vec<usize>,
     /// `export x from M`
@@ -151,6 +149,8 @@ pub(crate) struct ModuleInfo {
     pub(crate) declared: HashMap<String, Vec<(Space, Entity, Span)>>,
     pub(crate) exports: Exports,
     pub(crate) imports: Vec<(usize, Imported)>,
+    /// Whether an import went wrong, so that names may be missing that are none of the module's fault.
+    pub(crate) is_broken: bool,
 }
 
 impl ModuleInfo {
@@ -216,11 +216,13 @@ impl World {
         }
         let mut found: Option<(Entity, usize)> = None;
         for (from, imported) in &info.imports {
-            if !imported.all && !imported.names.iter().any(|imported| imported == name) {
+            if !imported.all && !imported.names.contains(name) {
                 continue;
             }
             match (self.exported(*from, space, name), found) {
-                (Some(entity), Some((other, first))) if entity != other => return Found::Ambiguous(first, *from),
+                (Some(entity), Some((other, first))) if entity != other => {
+                    return Found::Ambiguous(first, *from);
+                }
                 (Some(entity), None) => found = Some((entity, *from)),
                 _ => {}
             }
@@ -242,8 +244,7 @@ impl World {
         let imports = self.modules[module].imports.iter().find(|(imported, _)| *imported == from);
         let visible = match imports {
             Some((_, imported)) => {
-                let mut names = imported.names.iter().chain(&imported.qualified);
-                imported.all || names.any(|imported| imported == name)
+                imported.all || imported.names.contains(name) || imported.qualified.contains(name)
             }
             None => self.implicit.contains(&from),
         };
@@ -260,29 +261,35 @@ impl World {
         self.exported_past(module, space, name, &mut Vec::new())
     }
 
-    fn exported_past(&self, module: usize, space: Space, name: &str, seen: &mut Vec<usize>) -> Option<Entity> {
+    fn exported_past(
+        &self,
+        module: usize,
+        space: Space,
+        name: &str,
+        seen: &mut Vec<usize>,
+    ) -> Option<Entity> {
         if seen.contains(&module) {
             return None;
         }
         seen.push(module);
         let info = &self.modules[module];
-        let named = info.exports.names.iter().any(|exported| exported == name);
+        let named = info.exports.names.contains(name);
         if (info.exports.all || named)
             && let Some((entity, _)) = info.declared(space, name)
         {
             return Some(entity);
         }
         if named {
-            let imported = info.imports.iter().filter(|(_, imported)| {
-                imported.all || imported.names.iter().any(|imported| imported == name)
-            });
+            let imported =
+                info.imports.iter().filter(|(_, imported)| imported.all || imported.names.contains(name));
             for (from, _) in imported {
                 if let Some(entity) = self.exported_past(*from, space, name, seen) {
                     return Some(entity);
                 }
             }
         }
-        let by_name = info.exports.from.iter().filter(|(exported, _)| exported == name).map(|(_, from)| *from);
+        let by_name =
+            info.exports.from.iter().filter(|(exported, _)| exported == name).map(|(_, from)| *from);
         by_name
             .chain(info.exports.all_from.iter().copied())
             .find_map(|from| self.exported_past(from, space, name, seen))
@@ -350,7 +357,9 @@ impl World {
         match ty {
             Type::Error | Type::Meta(_) => "_".to_string(),
             Type::Null => "null".to_string(),
-            Type::Variable(index) => parameters.get(*index as usize).cloned().unwrap_or_else(|| "_".to_string()),
+            Type::Variable(index) => {
+                parameters.get(*index as usize).cloned().unwrap_or_else(|| "_".to_string())
+            }
             Type::Interface(interface) => self.interfaces[interface.index()].name.clone(),
             Type::Class(class) => self.classes[class.index()].name.clone(),
             Type::Data(data, arguments) => {

@@ -1,6 +1,6 @@
 //! Functions that the machine does itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use mazurka_program::FailureKind;
@@ -131,7 +131,7 @@ fn on_map(image: &Image, builtin: Builtin, a: Value, b: Value, c: Value, span: S
             None => Value::data(image.tag(image.known.nothing), Vec::new()),
         },
         Builtin::MapRemove => {
-            Rc::make_mut::<BTreeMap<Value, Value>>(&mut map).remove(&b);
+            Rc::make_mut(&mut map).remove(&b);
             Value::Map(map)
         }
         Builtin::MapKeys => Value::Set(Rc::new(map.keys().cloned().collect::<BTreeSet<Value>>())),

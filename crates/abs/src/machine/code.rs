@@ -86,21 +86,55 @@ pub enum Target {
 #[derive(Clone, Debug)]
 pub enum Instr {
     Assign(Target, Code),
-    New { target: Target, class: u32, arguments: Vec<Code>, local: bool },
-    Call { target: Target, callee: Code, method: u32, arguments: Vec<Code> },
-    SyncCall { target: Target, callee: Code, method: u32, arguments: Vec<Code>, on_this: bool },
+    New {
+        target: Target,
+        class: u32,
+        arguments: Vec<Code>,
+        local: bool,
+    },
+    Call {
+        target: Target,
+        callee: Code,
+        method: u32,
+        arguments: Vec<Code>,
+    },
+    SyncCall {
+        target: Target,
+        callee: Code,
+        method: u32,
+        arguments: Vec<Code>,
+        on_this: bool,
+    },
     /// `slot` is the variable that holds the future, or [`NONE`]; `resolved`: an await before it saw to that.
-    Get { target: Target, future: Code, slot: u32, resolved: bool },
+    Get {
+        target: Target,
+        future: Code,
+        slot: u32,
+        resolved: bool,
+    },
     Random(Target, Code),
     Assert(Code),
     JumpUnless(Code, u32),
     Jump(u32),
     /// Keeps a list and a count in two slots of their own.
-    Begin { list: Code, rest: u32, count: u32 },
-    Next { rest: u32, count: u32, element: u32, index: u32, end: u32 },
+    Begin {
+        list: Code,
+        rest: u32,
+        count: u32,
+    },
+    Next {
+        rest: u32,
+        count: u32,
+        element: u32,
+        index: u32,
+        end: u32,
+    },
     Switch(Code, Vec<(u32, u32)>),
     /// Whoever throws from now on goes on there.
-    Enter { at: u32, finally: bool },
+    Enter {
+        at: u32,
+        finally: bool,
+    },
     Leave,
     /// Takes the exception that led here to the handler that matches it.
     Catch(Vec<(u32, u32)>),
@@ -134,20 +168,13 @@ pub struct Body {
     pub spans: Vec<Span>,
     /// How many slots a frame has.
     pub slots: u32,
-    /// The names of those that have one.
-    pub names: Vec<String>,
     pub class: u32,
-    /// Which method, or [`NONE`].
-    pub method: u32,
     pub is_init: bool,
-    pub span: Span,
 }
 
 /// A function.
 #[derive(Clone, Debug)]
 pub struct FunctionCode {
-    pub name: String,
-    pub arguments: u32,
     pub slots: u32,
     pub does: Does,
 }
@@ -172,7 +199,6 @@ pub struct ClassCode {
     pub name: String,
     pub implements: Vec<u32>,
     pub fields: Vec<String>,
-    pub parameters: u32,
     pub init: u32,
     /// The method `run`, or [`NONE`].
     pub run: u32,

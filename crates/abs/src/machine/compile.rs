@@ -20,15 +20,10 @@ pub fn compile(model: &Model) -> Image {
             FunctionBody::Expr(expr) => Does::Code(compiler.expression(expr)),
             FunctionBody::Builtin(builtin) => Does::Builtin(*builtin),
         };
-        compiler.image.functions.push(FunctionCode {
-            name: function.name.clone(),
-            arguments: function.parameters + function.functions,
-            slots: compiler.slots,
-            does,
-        });
+        compiler.image.functions.push(FunctionCode { slots: compiler.slots, does });
     }
-    for (k, method) in model.methods.iter().enumerate() {
-        let body = compiler.body(&method.body, method.class.0, k as u32);
+    for method in &model.methods {
+        let body = compiler.body(&method.body, method.class.0);
         compiler.image.methods.push(MethodCode {
             name: method.name.clone(),
             parameters: method.parameters,
@@ -36,19 +31,18 @@ pub fn compile(model: &Model) -> Image {
         });
     }
     for (k, class) in model.classes.iter().enumerate() {
-        let init = compiler.body(&class.init, k as u32, NONE);
+        let init = compiler.body(&class.init, k as u32);
         compiler.image.bodies[init as usize].is_init = true;
         compiler.image.classes.push(ClassCode {
             name: class.name.clone(),
             implements: class.implements.iter().map(|interface| interface.0).collect(),
             fields: class.fields.iter().map(|field| field.name.clone()).collect(),
-            parameters: class.parameters,
             init,
             run: class.run.map_or(NONE, |run| run.0),
             methods: class.methods.iter().map(|(name, method)| (name.0, method.0)).collect(),
         });
     }
-    compiler.image.main = compiler.body(&model.main, NONE, NONE);
+    compiler.image.main = compiler.body(&model.main, NONE);
     let mut image = compiler.image;
     image.facts = Facts::find(&mut image);
     image
@@ -92,7 +86,7 @@ struct Compiler {
 }
 
 impl Compiler {
-    fn body(&mut self, body: &crate::model::Body, class: u32, method: u32) -> u32 {
+    fn body(&mut self, body: &crate::model::Body, class: u32) -> u32 {
         self.slots = body.slots.len() as u32;
         let mut writer = stmt::Writer { code: Vec::new(), spans: Vec::new() };
         self.statements(&body.statements, &mut writer);
@@ -102,11 +96,8 @@ impl Compiler {
             code: writer.code,
             spans: writer.spans,
             slots: self.slots,
-            names: body.slots.clone(),
             class,
-            method,
             is_init: false,
-            span: body.span,
         });
         self.image.bodies.len() as u32 - 1
     }
@@ -126,7 +117,8 @@ impl Compiler {
     }
 
     fn guard(&mut self, guard: &Guard) -> u32 {
-        let mut code = AwaitCode { futures: Vec::new(), conditions: Vec::new(), fields: Vec::new(), own: NONE };
+        let mut code =
+            AwaitCode { futures: Vec::new(), conditions: Vec::new(), fields: Vec::new(), own: NONE };
         let mut rest = vec![guard];
         while let Some(part) = rest.pop() {
             match part {

@@ -17,6 +17,8 @@ pub struct Thrown {
     pub span: Span,
     /// What a failure by it is called.
     pub kind: FailureKind,
+    /// What the machine says of an exception of its own, where the value does not.
+    pub about: String,
 }
 
 /// Why there is no value.
@@ -58,14 +60,16 @@ pub struct Vm {
     /// How many operations are left.
     pub fuel: u64,
     /// How deep functions may call each other.
-    pub max_depth: usize,
+    max_depth: usize,
 }
 
 /// Makes an exception of the machine's own.
 pub fn exception(image: &Image, id: ConstructorId, kind: FailureKind, about: &str, span: Span) -> Fault {
     let constructor = &image.constructors[id.index()];
     let arguments = (0..constructor.arity).map(|_| Value::text(about)).collect();
-    Fault::Throw(Rc::new(Thrown { value: Value::data(constructor.tag, arguments), span, kind }))
+    let value = Value::data(constructor.tag, arguments);
+    let about = if constructor.arity == 0 { about.to_owned() } else { String::new() };
+    Fault::Throw(Rc::new(Thrown { value, span, kind, about }))
 }
 
 /// What an arithmetic operation without a result comes to.
@@ -90,6 +94,10 @@ pub fn number_fault(image: &Image, fault: NumberFault, span: Span) -> Fault {
 }
 
 impl Vm {
+    pub fn new(fuel: u64, max_depth: usize) -> Vm {
+        Vm { fuel, max_depth, ..Vm::default() }
+    }
+
     /// The value of an expression in a frame.
     pub fn eval(
         &mut self,
@@ -187,7 +195,7 @@ impl Vm {
                         NONE => &mut *frame,
                         base => &mut self.stack[base as usize..],
                     };
-                    if !matches(image, matcher, &value, slots, env) {
+                    if !matches(matcher, &value, slots, env) {
                         self.stack.push(value);
                         pc = otherwise;
                     }
@@ -362,13 +370,7 @@ fn concatenate(image: &Image, a: &Value, b: &Value, span: Span) -> Result<Value,
 }
 
 /// Whether a value matches a pattern; binds what the pattern binds.
-pub fn matches(
-    image: &Image,
-    pattern: &Matcher,
-    value: &Value,
-    slots: &mut [Value],
-    env: &mut impl Env,
-) -> bool {
+pub fn matches(pattern: &Matcher, value: &Value, slots: &mut [Value], env: &mut impl Env) -> bool {
     match (pattern, value) {
         (Matcher::Wildcard, _) => true,
         (Matcher::Bind(slot), _) => {
@@ -383,7 +385,7 @@ pub fn matches(
         (Matcher::Text(a), Value::Text(b)) => **a == **b,
         (Matcher::Construct(id, parts), _) => match value.as_data() {
             Some((tag, arguments)) if tag.id == *id => {
-                parts.iter().zip(arguments).all(|(part, value)| matches(image, part, value, slots, env))
+                parts.iter().zip(arguments).all(|(part, value)| matches(part, value, slots, env))
             }
             _ => false,
         },

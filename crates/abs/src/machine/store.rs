@@ -47,6 +47,12 @@ impl<T: Clone + Default> Store<T> {
         }
     }
 
+    /// Puts a thing there before the first step.
+    pub fn put(&mut self, id: u32, value: T) {
+        self.reserve(id);
+        self.values[id as usize] = value;
+    }
+
     /// A thing that the step is about to change.
     #[inline]
     pub fn change(&mut self, id: u32, step: u32) -> &mut T {
@@ -78,11 +84,6 @@ impl<T: Clone + Default> Store<T> {
     #[inline]
     pub fn changed_in(&self, id: u32, step: u32) -> bool {
         self.log.get(self.last[id as usize] as usize).is_some_and(|entry| entry.step == step)
-    }
-
-    /// The things that were changed since the log was that long.
-    pub fn changed_since(&self, logged: u32) -> impl Iterator<Item = u32> + '_ {
-        self.log[logged as usize..].iter().map(|entry| entry.id)
     }
 
     /// What a thing was after the first `depth` steps.

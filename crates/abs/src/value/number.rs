@@ -162,7 +162,11 @@ pub fn part(a: &Value, numerator: bool) -> Answer {
 pub fn power(a: &Value, exponent: &Value) -> Answer {
     let (n, d) = parts(a)?;
     let Value::Int(times) = exponent else {
-        return Err(if matches!(exponent, Value::Big(_)) { NumberFault::TooLarge } else { NumberFault::NoNumber });
+        return Err(if matches!(exponent, Value::Big(_)) {
+            NumberFault::TooLarge
+        } else {
+            NumberFault::NoNumber
+        });
     };
     if n.magnitude().is_one() && d.is_one() || n.is_zero() {
         let result = match (n.is_zero(), times.signum()) {

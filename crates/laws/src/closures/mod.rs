@@ -32,11 +32,12 @@ use mazurka_explore::{Algorithm, Order, Rules};
 use mazurka_litmus::ast::Ast;
 use mazurka_litmus::{Litmus, Source, compile};
 use mazurka_oracle::{Budget, TooMuch, truth};
-use mazurka_program::{FailureKind, Stop};
+use mazurka_program::{FailureKind, Footprints, Stop};
 
 pub use campaign::{Campaign, Found, Outcome, program, run};
 
 use crate::Broken;
+use crate::diamonds::{self, Walks};
 use crate::laws::obeys;
 use crate::random::Random;
 use essence::Essence;
@@ -131,6 +132,9 @@ fn compare(litmus: &Litmus, show: &Show, seed: u64) -> Checked {
     if let Some(difference) = expected.and_then(|expected| expected.difference(&found)) {
         return told(format!("the closure has {difference}"));
     }
+    if let Err(what) = honest(show, seed) {
+        return told(what);
+    }
     let shuffled = |k: u64| Order::Shuffled(seed.wrapping_mul(41).wrapping_add(k) | 1);
     let mut plans = vec![
         (Algorithm::Optimal, Order::Natural),
@@ -157,6 +161,16 @@ fn compare(litmus: &Litmus, show: &Show, seed: u64) -> Checked {
         }
     }
     Checked::Holds(closure.mazurkiewicz.len())
+}
+
+/// Labels are honest, as far as a few walks show.
+fn honest(show: &Show, seed: u64) -> Result<(), String> {
+    diamonds::check(
+        show,
+        Footprints::Dynamic,
+        Walks { number: 2, steps: 60 },
+        &mut Random::new(seed ^ 0xD1A3),
+    )
 }
 
 /// Whether a run stopped because the library does not do something under `source`.
@@ -189,6 +203,9 @@ fn expectation(litmus: &Litmus, show: &Show) -> Result<Option<Essence>, Checked>
 /// For closures that are too large for brute force: `optimal` finds what is expected, or else the same in all orders.
 fn optimal_alone(mut expected: Option<Essence>, show: &Show, seed: u64) -> Checked {
     let named = |path: &[u32]| show.shape().process(show.plan(), path);
+    if let Err(what) = honest(show, seed) {
+        return broken(format!("{:?}: {what}", show.shape()));
+    }
     for order in [Order::Natural, Order::Shuffled(seed | 1), Order::Shuffled(seed.wrapping_mul(3) | 1)] {
         let most = expected.as_ref().map_or(AGREED, |expected| 100 + 2 * expected.executions());
         let law = match (Essence::found(show, order, most, &named), &expected) {

@@ -1,12 +1,14 @@
 //! Who has a handle of which `Arc`: labels for clones, drops and looks at the count.
 //!
-//! Each handle has a location. A drop writes that of its handle, and looks for another one that lives: it goes through the
-//! others in a fixed order, up to the first that lives, and reads what it passes. So two drops are independent if both
-//! find the same third handle. The order must be the same whatever independent steps come first: it is that of the tree in
-//! which a clone is a child of what it was cloned from, parents before children. Only living handles get children, so
-//! none appears before the place where a look ends. To clone a handle writes the new one, and a second location of the old
-//! one, which stands for what was made from it; to look at the count reads all of both kinds. Where nobody looks and the last drop does no operations, none of these are events: then nothing that a process
-//! can observe depends on them.
+//! Each handle has a location. A drop writes that of its handle, and looks for another strong one that lives: it goes
+//! through the others in a fixed order, up to the first that lives, and reads what it passes. So two drops are independent
+//! if both find the same third handle. The order must be the same whatever independent steps come first: it is that of the
+//! tree in which a handle is a child of what it was made from, parents before children. Each handle has a second location,
+//! which stands for its children: who makes one writes it, and who looks at the count reads all of both kinds. A look for
+//! strong ones ends at the first of them that lives, and dead ones have no children any more, so none appears before the
+//! place where it ends, but from weak ones, which are passed over: of these the second location is read. (That a weak
+//! one was the last makes no difference to anybody.) Where nobody looks and the last drop does no operations, none of these
+//! are events: then nothing that a process can observe depends on them.
 
 use mazurka_program::{AccessKind, Location, ProcessId, Stop};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -120,14 +122,19 @@ impl Act<'_> {
         step.world.arcs.handles.get(&self.address).map_or(&[], Vec::as_slice)
     }
 
-    /// Goes through the handles that `which` names, reading them, up to the first that lives.
-    fn look(&self, step: &mut Step<'_>, which: impl Fn(&Handle) -> bool) -> Option<Location> {
+    /// Goes through the other handles, reading the strong ones (or all), up to the first of these that lives. Tells whether
+    /// there is one.
+    fn finds_another(&self, step: &mut Step<'_>, strong_only: bool) -> bool {
         let mut passed = Vec::new();
-        let mut found = None;
-        for handle in self.handles(step).iter().filter(|handle| which(handle)) {
+        let mut found = false;
+        for handle in self.handles(step).iter().filter(|handle| handle.location != self.handle) {
+            if strong_only && !handle.strong {
+                passed.push(handle.children);
+                continue;
+            }
             passed.push(handle.location);
             if handle.alive {
-                found = Some(handle.location);
+                found = true;
                 break;
             }
         }
@@ -147,13 +154,13 @@ impl Act<'_> {
         }
     }
 
-    fn create(&mut self, step: &mut Step<'_>, parent: Location, strong: bool) {
+    fn create(&mut self, step: &mut Step<'_>, strong: bool) {
         let own = self.handles(step).iter().find(|handle| handle.location == self.handle);
         if let Some(children) = own.map(|handle| handle.children) {
             step.touch(children, AccessKind::Update);
         }
         let process = step.process;
-        let made = step.world.child_handle(process, self.address, parent, strong);
+        let made = step.world.child_handle(process, self.address, self.handle, strong);
         step.touch(made, AccessKind::Write);
         self.made = Some(made);
     }
@@ -166,15 +173,14 @@ impl Operation for Act<'_> {
                 "an Arc whose count or whose last drop matters is not supported by source; use optimal";
             step.world.fail(Stop::Bound(message.to_owned()));
         }
-        let me = self.handle;
-        let others = |handle: &Handle| handle.location != me;
         match self.deed {
-            Deed::Clone { strong } => self.create(step, me, strong),
+            Deed::Clone { strong } => self.create(step, strong),
             Deed::Drop => {
-                let strong = self.is_strong(step);
-                self.yes = self.look(step, |handle| others(handle) && handle.strong == strong).is_none();
+                if self.is_strong(step) {
+                    self.yes = !self.finds_another(step, true);
+                    step.varies();
+                }
                 self.bury(step);
-                step.varies();
             }
             Deed::Count => {
                 let both = |handle: &Handle| [handle.location, handle.children];
@@ -187,22 +193,21 @@ impl Operation for Act<'_> {
                 step.varies();
             }
             Deed::Unwrap => {
-                self.yes = self.look(step, |handle| others(handle) && handle.strong).is_none();
+                self.yes = !self.finds_another(step, true);
                 if self.yes {
                     self.bury(step);
                 }
                 step.varies();
             }
             Deed::Unique => {
-                self.yes = self.look(step, others).is_none();
+                self.yes = !self.finds_another(step, false);
                 step.varies();
             }
             Deed::Upgrade => {
-                let strong = self.look(step, |handle| handle.strong);
-                if let Some(parent) = strong {
-                    self.create(step, parent, true);
+                self.yes = self.finds_another(step, true);
+                if self.yes {
+                    self.create(step, true);
                 }
-                self.yes = strong.is_some();
                 step.varies();
             }
         }

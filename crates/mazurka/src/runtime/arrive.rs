@@ -10,7 +10,7 @@ use mazurka_program::{GuardId, Location, ProcessId, Stop};
 use super::cells::Until;
 use super::operation::{Operation, Step, Wait};
 use super::process::{Body, Panicked, Pending, Resume, Status};
-use super::spin::{Frame, Registers, wipe_leftovers};
+use super::spin::{Frame, Registers, wipe_leftovers_if_spinning};
 use super::{Captured, World, panics, with_world};
 
 /// Where every coroutine begins.
@@ -99,13 +99,16 @@ pub(crate) fn stop_without(place: &'static Caller<'static>) -> ! {
 #[inline(always)]
 pub(crate) fn operate(operation: &mut dyn Operation, place: &'static Caller<'static>) {
     operate_from(operation, place, &Registers::here());
-    if with_world(|world| world.process(world.running).quiet.has_begun()) == Some(true) {
-        wipe_leftovers();
-    }
+    wipe_leftovers_if_spinning();
 }
 
+/// As [`operate`], with the registers of the function whose frame may be compared.
 #[inline(never)]
-fn operate_from(operation: &mut dyn Operation, place: &'static Caller<'static>, registers: &Registers) {
+pub(crate) fn operate_from(
+    operation: &mut dyn Operation,
+    place: &'static Caller<'static>,
+    registers: &Registers,
+) {
     let arrived = with_world(|world| {
         if world.ending || std::thread::panicking() {
             return world.operate_at_once(operation, place);

@@ -6,11 +6,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mazurka_program::{Location, Names, Stop};
+use mazurka_program::{Location, ProcessId, Stop};
 use rustc_hash::FxHashSet;
 
 use super::World;
-use super::identity::NameTable;
+use super::identity::Base;
 
 /// What has been found out. Shared by the searches of one check.
 #[derive(Default)]
@@ -25,9 +25,7 @@ struct Found {
     arcs: FxHashSet<&'static str>,
     cells: bool,
     ends: bool,
-    groups: Vec<Vec<Location>>,
-    /// The names of the search before, so that locations keep their numbers.
-    names: Option<(Names, NameTable)>,
+    groups: Vec<Vec<StableName>>,
 }
 
 impl Discoveries {
@@ -41,19 +39,44 @@ impl Discoveries {
     }
 }
 
+/// What a location is named by, whatever the numbers of processes and locations in a run.
+#[derive(Clone, PartialEq, Eq)]
+struct StableName {
+    /// The path of the process that the base is about; empty if it is about none.
+    owner: Vec<u32>,
+    base: Base,
+    generation: usize,
+}
+
+/// Adds a set of locations to the groups, which stay disjoint.
+fn merge_group(groups: &mut Vec<Vec<StableName>>, locations: &[StableName]) {
+    let mut merged = locations.to_vec();
+    groups.retain(|group| {
+        let apart = !group.iter().any(|at| merged.contains(at));
+        if !apart {
+            let others: Vec<StableName> = group.iter().filter(|at| !merged.contains(at)).cloned().collect();
+            merged.extend(others);
+        }
+        apart
+    });
+    groups.push(merged);
+}
+
 /// What happens while an execution is abandoned is no part of any, and finds out nothing.
 impl World {
     /// Takes over what was found out before.
     pub(super) fn follow(&mut self, discoveries: &Arc<Discoveries>) {
         self.discoveries = discoveries.clone();
-        let mut found = discoveries.found();
+        let found = discoveries.found();
         self.arcs.followed = found.arcs.clone();
         self.races.enabled = found.cells;
         self.ends_are_steps = found.ends;
-        self.groups = found.groups.clone();
-        if let Some((names, table)) = found.names.take() {
-            (self.names, self.table) = (names, table);
-        }
+        let groups = found.groups.clone();
+        drop(found);
+        let resolved = |group: &Vec<StableName>| group.iter().map(|name| self.resolve(name)).collect();
+        let mut groups: Vec<Vec<Location>> = groups.iter().map(resolved).collect();
+        groups.iter_mut().for_each(|group| group.sort_unstable());
+        self.groups = groups;
     }
 
     /// From now on `Arc`s of a type are followed.
@@ -97,17 +120,31 @@ impl World {
         if self.leaving {
             return;
         }
+        let names: Vec<StableName> =
+            locations.iter().filter_map(|&location| self.stable_name(location)).collect();
         let mut found = self.discoveries.found();
-        World::merge_group(&mut found.groups, locations);
+        merge_group(&mut found.groups, &names);
         found.news = true;
         drop(found);
         self.begin_again();
     }
 
-    /// Leaves the names to the search that comes after this one.
-    pub(super) fn leave_names(&mut self) {
-        let names = (std::mem::take(&mut self.names), std::mem::take(&mut self.table));
-        self.discoveries.found().names = Some(names);
+    /// The name of a location that means the same in every run.
+    fn stable_name(&self, location: Location) -> Option<StableName> {
+        let (base, generation) = self.table.name_of(location)?;
+        let owner = base.process().map_or_else(Vec::new, |process| self.names.path(process));
+        Some(StableName { owner, base: base.of_process(ProcessId(0)), generation })
+    }
+
+    /// The location of that name in this run.
+    fn resolve(&mut self, name: &StableName) -> Location {
+        let mut owner = None;
+        for &ordinal in &name.owner {
+            // Children have names in the order of their creation.
+            let siblings = (0..=ordinal).map(|ordinal| self.names.child(owner, ordinal));
+            owner = siblings.last();
+        }
+        self.table.named(name.base.of_process(owner.unwrap_or(ProcessId(0))), name.generation)
     }
 
     fn begin_again(&mut self) {

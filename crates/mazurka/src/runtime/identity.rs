@@ -119,6 +119,29 @@ pub(crate) enum Base {
     Own { process: ProcessId, kind: OwnKind, ordinal: u32 },
 }
 
+impl Base {
+    /// The process that it is about, if it is about one.
+    pub(super) fn process(self) -> Option<ProcessId> {
+        match self {
+            Base::Heap { process, .. } | Base::Stack { process, .. } | Base::Own { process, .. } => {
+                Some(process)
+            }
+            Base::Static { .. } | Base::Copied { .. } => None,
+        }
+    }
+
+    /// The same of another process.
+    pub(super) fn of_process(mut self, other: ProcessId) -> Base {
+        match &mut self {
+            Base::Heap { process, .. } | Base::Stack { process, .. } | Base::Own { process, .. } => {
+                *process = other
+            }
+            Base::Static { .. } | Base::Copied { .. } => {}
+        }
+        self
+    }
+}
+
 /// The kinds of things that belong to processes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum OwnKind {
@@ -172,6 +195,20 @@ impl NameTable {
         let first = place.stamp != stamp;
         place.stamp = stamp;
         (self.generation(slot, 0), first)
+    }
+
+    /// What a location is named by, and which of the objects there it is. Slow.
+    pub(super) fn name_of(&self, location: Location) -> Option<(Base, usize)> {
+        self.slots.iter().find_map(|(&base, &slot)| {
+            let generations = &self.places[slot as usize].generations;
+            generations.iter().position(|&at| at == location).map(|generation| (base, generation))
+        })
+    }
+
+    /// The location of that name.
+    pub(super) fn named(&mut self, base: Base, generation: usize) -> Location {
+        let slot = self.slot(base);
+        self.generation(slot, generation)
     }
 
     fn slot(&mut self, base: Base) -> usize {

@@ -22,7 +22,7 @@ mod process;
 mod races;
 pub(crate) mod run;
 mod script;
-mod spin;
+pub(crate) mod spin;
 pub(crate) mod statics;
 pub(crate) mod waiters;
 
@@ -43,10 +43,14 @@ pub(crate) use process::Body;
 use process::{Panicked, Process, Stacks, Status};
 use races::Races;
 use script::Taken;
+use spin::Extent;
+pub(crate) use spin::Whole;
 use statics::Statics;
 use waiters::Waiters;
 
-pub(crate) use arrive::{end_of_thread, is_end_of_execution, note_panic, operate, stop_here, stop_without};
+pub(crate) use arrive::{
+    end_of_thread, is_end_of_execution, note_panic, operate, operate_from, stop_here, stop_without,
+};
 pub(crate) use explain::process_name;
 pub(crate) use panics::{install_hook, message_of};
 
@@ -258,24 +262,39 @@ impl World {
         &mut self.processes[process.0 as usize]
     }
 
-    /// The location of an object, which holds `first` if it is new to the execution.
+    /// The location of an object, part of a whole that others may change, which holds `first` if it is new to the
+    /// execution.
     #[inline]
     pub(crate) fn locate(
         &mut self,
         object: &Object,
+        whole: Whole,
         kind: &'static str,
         first: impl FnOnce() -> u64,
     ) -> Location {
         match object.location(self.stamp) {
             Some(location) => location,
-            None => {
-                let (location, new) = self.claim(object, kind);
-                if new {
-                    self.cells.init(location, first());
-                }
-                location
-            }
+            None => self.locate_first(object, whole, kind, first),
         }
+    }
+
+    /// A function of its own, so that nothing of it is in the frame of the caller, which may be compared: that an object is
+    /// not known there says nothing but that another check uses the same static.
+    #[cold]
+    #[inline(never)]
+    fn locate_first(
+        &mut self,
+        object: &Object,
+        whole: Whole,
+        kind: &'static str,
+        first: impl FnOnce() -> u64,
+    ) -> Location {
+        let (location, new) = self.claim(object, kind);
+        self.share(whole.around(Extent::of(object), location));
+        if new {
+            self.cells.init(location, first());
+        }
+        location
     }
 
     /// Names an object that has no location yet; tells whether it is new to the execution.

@@ -11,7 +11,7 @@ use mazurka_program::{GuardId, Location, ProcessId};
 
 use super::operation::{Operation, Wait};
 use super::overflow;
-use super::spin::Quiet;
+use super::spin::{Quiet, Shared};
 
 /// What a coroutine is told when it is resumed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,6 +118,8 @@ pub(crate) struct Process {
     /// What `thread_local!` variables hold, in the order of their creation, by their keys.
     pub(crate) locals: Vec<(usize, Option<Box<dyn Any>>)>,
     pub(crate) quiet: Quiet,
+    /// What others may change on its stack.
+    pub(super) shared: Vec<Shared>,
     /// For people: where it was created.
     pub(crate) created: Option<&'static Caller<'static>>,
 }
@@ -164,6 +166,7 @@ impl Process {
         (self.name, self.created) = (None, None);
         self.locals.clear();
         self.quiet.clear();
+        self.shared.clear();
     }
 
     /// Gives the process a stack.

@@ -124,6 +124,10 @@ impl World {
     pub(crate) fn access_cell(&mut self, cell: Location, write: bool, place: &'static Caller<'static>) {
         let process = self.running;
         let events = self.process(process).events;
+        if write {
+            // It may count there how often it has tried.
+            self.process_mut(process).quiet.clear();
+        }
         let now = Seen { process, events, place };
         let history = self.races.cells.entry(cell).or_default();
         let (last, reads) =

@@ -387,7 +387,6 @@ impl Drop for ClosureRun {
             self.heartbeat.weak_ordering(place);
         }
         self.world.end_execution();
-        self.world.leave_names();
     }
 }
 

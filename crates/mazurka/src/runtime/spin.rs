@@ -6,6 +6,10 @@
 //! none. A loop that counts where only it can see it, on the heap, would be taken for one that does not; so the
 //! documentation says that such a counter must be on the stack or in an atomic.
 //!
+//! Objects that are on the stack of a process are shared with others, who change them: that they are named, and what a lock
+//! guards. Whether a loop is recognised must not depend on that, since nothing orders it with what the loop reads. So
+//! those bytes are not compared, unless the process holds the lock.
+//!
 //! Frames have words in them that nobody has written since they were entered: they hold what earlier, deeper calls left. What
 //! the runtime leaves there is another when a step is repeated than when it is scheduled, so it is wiped out after each
 //! step of a process that may be in such a loop.
@@ -18,11 +22,11 @@ use std::panic::Location as Caller;
 
 use mazurka_program::{AccessKind, Location, ProcessId};
 
-use super::World;
 use super::cells::Until;
 use super::identity::OwnKind;
 use super::operation::Wait;
 use super::run::MAIN;
+use super::{World, with_world};
 
 /// No iteration of a loop that is recognised reads more than this.
 const MAX_READS: usize = 32;
@@ -72,36 +76,104 @@ impl Quiet {
 }
 
 /// The state of a process: its registers and its stack.
-#[derive(PartialEq, Eq, Default)]
 pub(crate) struct Frame {
+    saved: [usize; 6],
+    /// Where the stack ends; the words are from there on.
+    top: usize,
     words: Vec<usize>,
+}
+
+/// A range of addresses.
+#[derive(Clone, Copy)]
+pub(crate) struct Extent {
+    start: usize,
+    end: usize,
+}
+
+impl Extent {
+    /// Where a value is.
+    #[inline]
+    pub(crate) fn of<T: ?Sized>(value: &T) -> Extent {
+        let start = std::ptr::from_ref(value).cast::<u8>() as usize;
+        Extent { start, end: start + size_of_val(value) }
+    }
+
+    /// Whether a word has a byte in it.
+    fn meets(self, word: usize) -> bool {
+        self.start < word + size_of::<usize>() && word < self.end
+    }
+}
+
+/// Something on the stack of a process that others may change.
+#[derive(Clone, Copy)]
+pub(crate) struct Shared {
+    /// What the runtime knows of it.
+    pub(super) object: Extent,
+    /// That, and what users keep in it.
+    pub(super) whole: Extent,
+    pub(super) location: Location,
+    /// Whether a process has it to itself, given what its location holds.
+    pub(super) is_owned: fn(u64, ProcessId) -> bool,
+}
+
+/// What others may change, and when not.
+#[derive(Clone, Copy)]
+pub(crate) struct Whole {
+    extent: Extent,
+    is_owned: fn(u64, ProcessId) -> bool,
+}
+
+impl Whole {
+    /// Something that nobody ever has to himself.
+    #[inline]
+    pub(crate) fn of<T: ?Sized>(value: &T) -> Whole {
+        Whole { extent: Extent::of(value), is_owned: |_, _| false }
+    }
+
+    /// Something that a process can have to itself.
+    #[inline]
+    pub(crate) fn lock<T: ?Sized>(value: &T, is_owned: fn(u64, ProcessId) -> bool) -> Whole {
+        Whole { extent: Extent::of(value), is_owned }
+    }
+
+    pub(super) fn around(self, object: Extent, location: Location) -> Shared {
+        Shared { object, whole: self.extent, location, is_owned: self.is_owned }
+    }
 }
 
 impl Frame {
     /// The state of the process that runs here, with these registers, on the stack that begins there. None where it is
     /// not known.
     pub(super) fn new(registers: &Registers, base: usize) -> Option<Frame> {
-        let (top, saved) = registers.0.split_last()?;
-        let size = base.checked_sub(*top).filter(|&size| *top > 0 && size <= MAX_FRAME)?;
-        let mut words = Vec::with_capacity(size / size_of::<usize>() + saved.len());
-        words.extend_from_slice(saved);
-        let stack = std::ptr::with_exposed_provenance::<usize>(*top);
+        let [saved @ .., top] = registers.0;
+        let size = base.checked_sub(top).filter(|&size| top > 0 && size <= MAX_FRAME)?;
+        let stack = std::ptr::with_exposed_provenance::<usize>(top);
         // SAFETY: from the stack pointer to the base all is memory of this stack. Some of it is padding that was never
         // written; the reads are volatile, so that nobody assumes anything about it.
-        words.extend((0..size / size_of::<usize>()).map(|at| unsafe { stack.add(at).read_volatile() }));
-        Some(Frame { words })
+        let words =
+            (0..size / size_of::<usize>()).map(|at| unsafe { stack.add(at).read_volatile() }).collect();
+        Some(Frame { saved, top, words })
+    }
+
+    /// The addresses of the words in which it differs from another one; none if there is more to it.
+    fn differences<'a>(&'a self, other: &'a Frame) -> Option<impl Iterator<Item = usize> + 'a> {
+        let same =
+            self.saved == other.saved && self.top == other.top && self.words.len() == other.words.len();
+        let words = self.words.iter().zip(&other.words).enumerate();
+        let differing = words.filter(|(_, (one, other))| one != other);
+        same.then(|| differing.map(|(at, _)| self.top + at * size_of::<usize>()))
     }
 }
 
 /// The registers that a call preserves, and the stack pointer (0 where it is not known) last.
 #[derive(Default)]
 #[repr(C)]
-pub(super) struct Registers([usize; 7]);
+pub(crate) struct Registers([usize; 7]);
 
 impl Registers {
     /// Those of the caller. They are taken before anything else is done, so that nothing of ours is among what is compared.
     #[inline(always)]
-    pub(super) fn here() -> Registers {
+    pub(crate) fn here() -> Registers {
         let mut registers = Registers::default();
         // SAFETY: the function writes seven words to where the pointer says.
         #[cfg(all(target_arch = "x86_64", unix))]
@@ -132,15 +204,23 @@ unsafe extern "sysv64" fn capture(registers: *mut Registers) {
 /// How far below the stack pointer of an operation the runtime leaves something, or more.
 const LEFTOVERS: usize = 2048;
 
-/// Wipes out what the runtime has left below the stack pointer of the caller. Nothing lives there.
+/// Wipes out what the runtime has left below the stack pointer of the caller, where nothing lives, if the running process
+/// may have begun to spin.
 #[inline(always)]
-pub(super) fn wipe_leftovers() {
-    // SAFETY: the function writes below the stack pointer only, as any call might. A stack that has no room for it
-    // overflows, as it would at the next operation.
-    #[cfg(all(target_arch = "x86_64", unix))]
-    unsafe {
-        wipe();
+pub(crate) fn wipe_leftovers_if_spinning() {
+    if may_spin() {
+        // SAFETY: the function writes below the stack pointer only, as any call might. A stack that has no room for it
+        // overflows, as it would at the next operation.
+        #[cfg(all(target_arch = "x86_64", unix))]
+        unsafe {
+            wipe();
+        }
     }
+}
+
+#[inline(never)]
+fn may_spin() -> bool {
+    with_world(|world| world.process(world.running).quiet.has_begun()) == Some(true)
 }
 
 #[cfg(all(target_arch = "x86_64", unix))]
@@ -181,16 +261,17 @@ impl World {
     pub(super) fn spin(&mut self, place: &'static Caller<'static>, frame: Option<Frame>) -> Option<Wait> {
         let frame = frame?;
         let me = self.running.0 as usize;
-        let quiet = &mut self.processes[me].quiet;
-        let since = match &quiet.snapshot {
+        let since = match &self.processes[me].quiet.snapshot {
             // A loop with several operations is recognised at one of them.
             Some(before) if !std::ptr::eq(before.place, place) => return None,
-            Some(before) if before.frame == frame => before.since,
+            Some(before) if self.same_state(&before.frame, &frame) => before.since,
             _ => {
+                let quiet = &mut self.processes[me].quiet;
                 quiet.snapshot = Some(Snapshot { place, since: quiet.reads.len(), frame });
                 return None;
             }
         };
+        let quiet = &mut self.processes[me].quiet;
         let mut reads: Vec<(Location, u64)> =
             quiet.reads[since..].iter().map(|read| (read.location, read.value)).collect();
         reads.sort_unstable();
@@ -206,6 +287,36 @@ impl World {
             [(location, value)] => Some(Wait::Guard { location, until: Until::IsNot(value) }),
             _ => self.spin_on_several(reads),
         }
+    }
+
+    /// Whether two states of the running process are the same, but for what others may change.
+    fn same_state(&self, before: &Frame, now: &Frame) -> bool {
+        let shared = &self.process(self.running).shared;
+        let excused = |word: usize| {
+            shared.iter().any(|shared| match self.cells.get(shared.location) {
+                owned if (shared.is_owned)(owned, self.running) => shared.object.meets(word),
+                _ => shared.whole.meets(word),
+            })
+        };
+        before.differences(now).is_some_and(|mut words| words.all(excused))
+    }
+
+    /// Notes an object that others may change, if it is on the stack of a process.
+    pub(super) fn share(&mut self, shared: Shared) {
+        let address = shared.object.start;
+        let owner = self.created.iter().rev().copied().find(|&process| {
+            let (limit, base) = self.process(process).stack;
+            self.process(process).has_stack() && (limit..base).contains(&address)
+        });
+        if let Some(owner) = owner {
+            self.process_mut(owner).shared.push(shared);
+        }
+    }
+
+    /// Notes something of the library's own that others may change.
+    pub(crate) fn share_whole<T>(&mut self, value: &T) {
+        let extent = Extent::of(value);
+        self.share(Shared { object: extent, whole: extent, location: Location(0), is_owned: |_, _| false });
     }
 
     fn spin_on_several(&mut self, reads: Vec<(Location, u64)>) -> Option<Wait> {
@@ -255,20 +366,5 @@ impl World {
     /// Whether something that a spin loop read is another now.
     pub(super) fn differs(&self, spin: u32) -> bool {
         self.spins[spin as usize].iter().any(|&(at, value)| self.cells.get(at) != value)
-    }
-
-    /// Adds a set of locations to the groups, which stay disjoint.
-    pub(super) fn merge_group(groups: &mut Vec<Vec<Location>>, locations: &[Location]) {
-        let mut merged = locations.to_vec();
-        groups.retain(|group| {
-            let apart = !group.iter().any(|at| merged.contains(at));
-            if !apart {
-                merged.extend_from_slice(group);
-            }
-            apart
-        });
-        merged.sort_unstable();
-        merged.dedup();
-        groups.push(merged);
     }
 }

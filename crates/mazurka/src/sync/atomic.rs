@@ -13,7 +13,8 @@ use mazurka_program::{AccessKind, Location};
 
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step};
-use crate::runtime::{World, operate, with_world};
+use crate::runtime::spin::{Registers, wipe_leftovers_if_spinning};
+use crate::runtime::{Whole, World, operate_from, with_world};
 
 /// An atomic memory fence. All is sequentially consistent within a check, so there it does nothing.
 #[inline]
@@ -112,8 +113,13 @@ struct Kind {
 }
 
 /// Does an operation on the atomic of an object; gives the value before. None outside of a check.
-#[inline]
+///
+/// A function of its own, so that the frame of the caller, which may be compared, has nothing in it that depends on what
+/// happens here. The registers are those of the caller.
+#[inline(never)]
+#[allow(clippy::too_many_arguments)]
 fn access(
+    registers: &Registers,
     object: &Object,
     kind: Kind,
     first: impl FnOnce() -> u64,
@@ -126,10 +132,10 @@ fn access(
         if order != Ordering::SeqCst {
             note_ordering(world, order, place);
         }
-        world.locate(object, kind.name, first)
+        world.locate(object, Whole::of(object), kind.name, first)
     })?;
     let mut access = Access { location, effect, name, show: kind.show, found: 0 };
-    operate(&mut access, place);
+    operate_from(&mut access, place, registers);
     Some(access.found)
 }
 
@@ -145,7 +151,7 @@ macro_rules! common {
                 Self { object: Object::new(), real: real::$name::new(value) }
             }
 
-            #[inline]
+            #[inline(always)]
             fn access(
                 &self,
                 effect: Effect<'_>,
@@ -155,11 +161,14 @@ macro_rules! common {
             ) -> Option<$value> {
                 let first = || Self::bits(self.real.load(Ordering::Relaxed));
                 let kind = Kind { name: stringify!($name), show: |bits| Self::show(Self::value(bits)) };
-                access(&self.object, kind, first, effect, name, order, place).map(Self::value)
+                let registers = Registers::here();
+                let found = access(&registers, &self.object, kind, first, effect, name, order, place);
+                wipe_leftovers_if_spinning();
+                found.map(Self::value)
             }
 
             /// The value.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 match self.access(Effect::Load, "load", order, Caller::caller()) {
@@ -169,7 +178,7 @@ macro_rules! common {
             }
 
             /// Sets the value.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
                 if self.access(Effect::Store(Self::bits(value)), "store", order, Caller::caller()).is_none() {
@@ -178,7 +187,7 @@ macro_rules! common {
             }
 
             /// Sets the value and gives the one before.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 let bits = Self::bits(value);
@@ -192,7 +201,7 @@ macro_rules! common {
             ///
             /// # Errors
             /// If the value was not `current`.
-            #[inline]
+            #[inline(always)]
             #[track_caller]
             pub fn compare_exchange(
                 &self,
@@ -331,7 +340,7 @@ macro_rules! common {
 macro_rules! updates {
     ($value:ty; $($(#[$doc:meta])* $method:ident($operand:ident) = $new:expr;)*) => {$(
         $(#[$doc])*
-        #[inline]
+        #[inline(always)]
         #[track_caller]
         pub fn $method(&self, $operand: $value, order: Ordering) -> $value {
             let new = |bits| Self::bits($new(Self::value(bits), $operand));
@@ -475,7 +484,7 @@ impl<T> AtomicPtr<T> {
         value.expose_provenance() as u64
     }
 
-    #[inline]
+    #[inline(always)]
     fn value(bits: u64) -> *mut T {
         std::ptr::with_exposed_provenance_mut(bits as usize)
     }

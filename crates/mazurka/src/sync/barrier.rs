@@ -13,7 +13,7 @@ use crate::runtime::cells::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::waiters::Waiter;
-use crate::runtime::{World, operate, with_world};
+use crate::runtime::{Whole, World, operate, with_world};
 
 /// As [`std::sync::Barrier`].
 pub struct Barrier {
@@ -114,7 +114,8 @@ impl Barrier {
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         let place = Caller::caller();
-        let Some(location) = with_world(|world| world.locate(&self.object, "Barrier", || 0)) else {
+        let Some(location) = with_world(|world| world.locate(&self.object, Whole::of(self), "Barrier", || 0))
+        else {
             self.object.use_outside();
             return BarrierWaitResult(self.real.wait().is_leader());
         };

@@ -19,7 +19,7 @@ use super::mutex::{Lock, MutexGuard};
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::waiters::Waiter;
-use crate::runtime::{World, operate, with_world};
+use crate::runtime::{Whole, World, operate, with_world};
 
 /// As [`std::sync::Condvar`].
 ///
@@ -211,7 +211,7 @@ impl Condvar {
     }
 
     fn location(&self) -> Option<Location> {
-        with_world(|world| world.locate(&self.object, "Condvar", || 0))
+        with_world(|world| world.locate(&self.object, Whole::of(self), "Condvar", || 0))
     }
 
     /// Gives the lock back and waits for a notification; then takes the lock again.

@@ -23,7 +23,7 @@ use crate::runtime::cells::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::statics::Home;
-use crate::runtime::{World, operate, with_world};
+use crate::runtime::{Whole, World, operate, with_world};
 
 /// What a check keeps in an object; for a static, in the copy of the execution.
 ///
@@ -129,7 +129,7 @@ impl<T> OnceLock<T> {
 
     fn location(&self) -> Option<Location> {
         with_world(|world| {
-            world.locate(&self.object, "OnceLock", || {
+            world.locate(&self.object, Whole::of(self), "OnceLock", || {
                 // SAFETY: this is the first use, so nobody writes it.
                 let full = unsafe { (*self.slot.value.get()).is_some() };
                 if full { COMPLETE } else { INCOMPLETE }
@@ -414,7 +414,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
 
 impl<T, F> LazyLock<T, F> {
     fn location(&self) -> Option<Location> {
-        with_world(|world| world.locate(&self.object, "LazyLock", || INCOMPLETE))
+        with_world(|world| world.locate(&self.object, Whole::of(self), "LazyLock", || INCOMPLETE))
     }
 
     /// The value, if it has been made.

@@ -16,7 +16,7 @@ use crate::runtime::cells::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::statics::Home;
-use crate::runtime::{World, operate, with_world};
+use crate::runtime::{Whole, World, operate, with_world};
 
 /// As [`std::sync::Mutex`]: poisoned by a panic of its holder.
 pub struct Mutex<T: ?Sized> {
@@ -75,6 +75,11 @@ impl Lock {
         step.acquired(self.location);
         self.poisoned = step.world.is_poisoned(self.location);
     }
+}
+
+/// Whether a process has the lock, given what its location holds.
+fn is_held_by(held: u64, process: ProcessId) -> bool {
+    held == u64::from(process.0) + 1
 }
 
 impl Operation for Lock {
@@ -207,8 +212,9 @@ impl<T> Mutex<T> {
 }
 
 impl<T: ?Sized> Mutex<T> {
+    #[inline(never)]
     fn location(&self) -> Option<Location> {
-        with_world(|world| world.locate(&self.object, "Mutex", || 0))
+        with_world(|world| world.locate(&self.object, Whole::lock(self, is_held_by), "Mutex", || 0))
     }
 
     /// Takes the lock; waits until it is free.

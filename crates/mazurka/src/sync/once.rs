@@ -14,7 +14,7 @@ use mazurka_program::{AccessKind, Location, ProcessId};
 use crate::runtime::cells::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
-use crate::runtime::{World, operate, with_world};
+use crate::runtime::{Whole, World, operate, with_world};
 
 /// The cell holds the number of the process that runs the initialiser, or one of these, which are in the order that
 /// guards need.
@@ -234,8 +234,9 @@ impl Once {
         Once { object: Object::new(), real: real::Once::new() }
     }
 
+    #[inline(never)]
     fn location(&self) -> Option<Location> {
-        with_world(|world| world.locate(&self.object, "Once", || INCOMPLETE))
+        with_world(|world| world.locate(&self.object, Whole::of(self), "Once", || INCOMPLETE))
     }
 
     /// Calls the function if none has been called; waits for the end of one that is running.

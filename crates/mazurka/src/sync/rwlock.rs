@@ -24,7 +24,7 @@ use crate::runtime::cells::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::statics::Home;
-use crate::runtime::{World, operate, with_world};
+use crate::runtime::{Whole, World, operate, with_world};
 
 /// As [`std::sync::RwLock`]: poisoned by a panic of its writer.
 ///
@@ -78,6 +78,11 @@ enum Held<G> {
 
 /// The cell of a lock that is written holds this plus the number of the writer; one that is read holds less.
 const WRITTEN: u64 = 1 << 32;
+
+/// Whether a process has the lock to itself, given what its location holds.
+fn is_written_by(held: u64, process: ProcessId) -> bool {
+    held == WRITTEN + u64::from(process.0)
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
@@ -260,8 +265,9 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
+    #[inline(never)]
     fn location(&self) -> Option<Location> {
-        with_world(|world| world.locate(&self.object, "RwLock", || 0))
+        with_world(|world| world.locate(&self.object, Whole::lock(self, is_written_by), "RwLock", || 0))
     }
 
     /// Takes the lock for reading; waits while somebody writes.

@@ -44,6 +44,7 @@ where
         return scope_outside(f);
     }
     let scope = Scope { kind: Kind::Model(Mutex::default()), scope: PhantomData, env: PhantomData };
+    with_world(|world| world.share_whole(&scope));
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     if let Err(payload) = result.as_ref()
         && is_end_of_execution(&**payload)

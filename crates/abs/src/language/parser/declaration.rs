@@ -30,7 +30,8 @@ impl<'a> Parser<'a> {
             }
         }
         if modules.is_empty() && self.diagnostics.is_empty() {
-            let diagnostic = Diagnostic::new(self.span(), "the file declares no module").label("nothing is declared");
+            let diagnostic =
+                Diagnostic::new(self.span(), "the file declares no module").label("nothing is declared");
             self.report(diagnostic.help("a file begins with `module M;`"));
         }
         modules
@@ -120,22 +121,20 @@ impl<'a> Parser<'a> {
     }
 
     fn export(&mut self) -> Result_<Clause<'a>> {
-        let start = self.bump().start;
+        self.bump();
         let names = self.clause_names()?;
         let from = if self.eat_word("from") { Some(self.type_path("the name of a module")?) } else { None };
-        let span = self.since(start);
         self.semicolon()?;
-        Ok(Clause { names, from, span })
+        Ok(Clause { names, from })
     }
 
     fn import(&mut self) -> Result_<Clause<'a>> {
-        let start = self.bump().start;
+        self.bump();
         let names = self.clause_names()?;
         if self.eat_word("from") {
             let from = Some(self.type_path("the name of a module")?);
-            let span = self.since(start);
             self.semicolon()?;
-            return Ok(Clause { names, from, span });
+            return Ok(Clause { names, from });
         }
         let unqualified = match &names {
             None => true,
@@ -145,9 +144,8 @@ impl<'a> Parser<'a> {
             let help = "write `import * from M;`, `import x from M;` or `import M.x;`";
             return Err(self.expected("`from`", Some(help)));
         }
-        let span = self.since(start);
         self.semicolon()?;
-        Ok(Clause { names, from: None, span })
+        Ok(Clause { names, from: None })
     }
 
     fn clause_names(&mut self) -> Result_<Option<Vec<Path<'a>>>> {
@@ -170,7 +168,9 @@ impl<'a> Parser<'a> {
                 let word = self.slice(self.span());
                 let help = did_you_mean(word, DECLARATIONS.iter().copied());
                 let help = help.or_else(|| match self.peek() {
-                    Token::TypeName => Some("variables are declared in classes and blocks; functions begin with `def`".into()),
+                    Token::TypeName => Some(
+                        "variables are declared in classes and blocks; functions begin with `def`".into(),
+                    ),
                     _ => None,
                 });
                 Err(self.expected("a declaration or a main block", help.as_deref()))

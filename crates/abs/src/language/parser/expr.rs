@@ -3,7 +3,9 @@
 use num_bigint::BigInt;
 
 use super::{Parser, Reported, Result_};
-use crate::language::ast::{Expr, ExprKind, FunctionArgument, Parameter, Path, Pattern, PatternKind, TypeUse, Where};
+use crate::language::ast::{
+    Expr, ExprKind, FunctionArgument, Parameter, Path, Pattern, PatternKind, TypeUse, Where,
+};
 use crate::language::diagnostic::Diagnostic;
 use crate::language::lexer::Token;
 use crate::model::{Binary, Span};
@@ -48,7 +50,9 @@ impl<'a> Parser<'a> {
 
     fn binary_open(&mut self, least: u8) -> Result_<Expr<'a>> {
         let mut left = self.unary()?;
-        while let Some((operator, strength)) = operator(self.peek()).filter(|(_, strength)| *strength >= least) {
+        while let Some((operator, strength)) =
+            operator(self.peek()).filter(|(_, strength)| *strength >= least)
+        {
             self.bump();
             let right = self.binary(strength + 1)?;
             let span = self.since(left.span.start);
@@ -247,7 +251,7 @@ impl<'a> Parser<'a> {
         let mut branches = Vec::new();
         loop {
             let pattern = self.pattern()?;
-            self.expect(Token::Arrow, None)?;
+            self.arrow()?;
             branches.push((pattern, self.expr()?));
             let separated = self.eat(Token::Semicolon) || self.eat(Token::Bar);
             if self.eat(Token::CloseBrace) {
@@ -313,7 +317,8 @@ impl<'a> Parser<'a> {
     /// What begins with a name: a variable, a call, a constructor.
     fn named(&mut self) -> Result_<ExprKind<'a>> {
         let core = self.at_word("core") && self.peek_at(1) == Token::Dot;
-        if core && self.lexemes.get(self.position + 2).is_some_and(|next| self.slice(next.span) == "original") {
+        if core && self.lexemes.get(self.position + 2).is_some_and(|next| self.slice(next.span) == "original")
+        {
             let span = self.span();
             return Err(self.refuse(span, "deltas (`core.original`)"));
         }
@@ -324,15 +329,21 @@ impl<'a> Parser<'a> {
             return Ok(ExprKind::Variadic(path, elements));
         }
         if !self.eat(Token::OpenParen) {
-            return Ok(if is_constructor { ExprKind::Construct(path, Vec::new()) } else { ExprKind::Name(path) });
+            return Ok(if is_constructor {
+                ExprKind::Construct(path, Vec::new())
+            } else {
+                ExprKind::Name(path)
+            });
         }
         let arguments = self.list(Token::CloseParen, Self::argument)?;
         if !is_constructor && self.eat(Token::OpenParen) {
-            let functions = arguments.into_iter().map(|argument| self.function(argument)).collect::<Result_<_>>()?;
+            let functions =
+                arguments.into_iter().map(|argument| self.function(argument)).collect::<Result_<_>>()?;
             let values = self.list(Token::CloseParen, Self::expr)?;
             return Ok(ExprKind::ApplyFunctions(path, functions, values));
         }
-        let values: Vec<Expr> = arguments.into_iter().map(|argument| self.value(argument)).collect::<Result_<_>>()?;
+        let values: Vec<Expr> =
+            arguments.into_iter().map(|argument| self.value(argument)).collect::<Result_<_>>()?;
         Ok(match is_constructor {
             true => ExprKind::Construct(path, values),
             false if path.qualifier.is_none() && path.name.text == "original" => ExprKind::Original(values),
@@ -466,11 +477,14 @@ impl<'a> Parser<'a> {
         while self.peek_at(at + 1) == Token::Dot && self.peek_at(at + 2) == Token::TypeName {
             at += 2;
         }
-        use Token::*;
-        matches!(
-            self.peek_at(at + 1),
-            Name | Less | When | Switch | Foreach | Try | Catch | Finally | Throw | Exception | Data | Type | In | New
-        )
+        match self.peek_at(at + 1) {
+            // A name with a capital letter is wrong there, and is said so.
+            Token::Name | Token::TypeName | Token::Less => true,
+            // So is a word of the language.
+            _ => {
+                self.is_keyword_at(at + 1) && matches!(self.peek_at(at + 2), Token::Assign | Token::Semicolon)
+            }
+        }
     }
 
     /// `[..]` before declarations, statements and types. They change nothing here, but for those that ask for what there
@@ -532,8 +546,7 @@ fn highest(kind: &ExprKind) -> u32 {
     // The part at place i will be i levels down.
     let spread = |parts: &[Expr]| (0u32..).zip(parts).map(|(at, part)| at + part.height).max().unwrap_or(0);
     match kind {
-        ExprKind::Wrong
-        | ExprKind::Int(_)
+        ExprKind::Int(_)
         | ExprKind::Text(_)
         | ExprKind::This
         | ExprKind::Null

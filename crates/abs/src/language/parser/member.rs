@@ -108,8 +108,6 @@ impl<'a> Parser<'a> {
         if self.eat_word("uses") {
             let traits = self.trait_expr()?;
             self.semicolon()?;
-            // `removes Unit m();` has one of its own.
-            self.eat(Token::Semicolon);
             return Ok(Member::Uses(traits));
         }
         self.annotations()?;
@@ -213,6 +211,11 @@ impl<'a> Parser<'a> {
             return self.members(open, element);
         }
         let signature = self.signature()?;
+        // Its `;` is also that of what it stands in, unless more follows.
+        let next = self.lexemes.get(self.position + 1).map_or("", |next| self.slice(next.span));
+        if self.at(Token::Semicolon) && matches!(next, "adds" | "modifies" | "removes" | ";") {
+            self.bump();
+        }
         Ok(vec![signature])
     }
 }

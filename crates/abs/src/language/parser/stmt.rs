@@ -9,7 +9,8 @@ use crate::model::Span;
 
 /// The words that begin statements.
 const STATEMENTS: &[&str] = &[
-    "skip", "return", "assert", "if", "else", "while", "foreach", "switch", "case", "try", "throw", "await", "suspend",
+    "skip", "return", "assert", "if", "else", "while", "foreach", "switch", "case", "try", "throw", "await",
+    "suspend",
 ];
 
 impl<'a> Parser<'a> {
@@ -96,7 +97,10 @@ impl<'a> Parser<'a> {
     }
 
     /// A statement of one word, what follows it, and `;`.
-    fn simple(&mut self, rest: impl FnOnce(&mut Self) -> Result_<StatementKind<'a>>) -> Result_<Statement<'a>> {
+    fn simple(
+        &mut self,
+        rest: impl FnOnce(&mut Self) -> Result_<StatementKind<'a>>,
+    ) -> Result_<Statement<'a>> {
         let start = self.bump().start;
         let kind = rest(self)?;
         let span = self.since(start);
@@ -132,7 +136,8 @@ impl<'a> Parser<'a> {
 
     fn assignment_or_expression(&mut self, start: u32) -> Result_<Statement<'a>> {
         let word = self.slice(self.span());
-        let is_word = self.at(Token::Name) && matches!(self.peek_at(1), Token::Name | Token::TypeName | Token::This);
+        let is_word =
+            self.at(Token::Name) && matches!(self.peek_at(1), Token::Name | Token::TypeName | Token::This);
         if is_word {
             let help = did_you_mean(word, STATEMENTS.iter().copied());
             return Err(self.expected("a statement", help.as_deref()));
@@ -207,6 +212,8 @@ impl<'a> Parser<'a> {
         let subject = self.expr()?;
         let span = self.since(start);
         let branches = self.branches()?;
+        // So that it may be an expression.
+        self.eat(Token::Semicolon);
         Ok(Statement { kind: StatementKind::Switch(subject, branches), span })
     }
 
@@ -228,7 +235,7 @@ impl<'a> Parser<'a> {
 
     fn branch(&mut self) -> Result_<(Pattern<'a>, Statement<'a>)> {
         let pattern = self.pattern()?;
-        self.expect(Token::Arrow, None)?;
+        self.arrow()?;
         let statement = self.statement()?;
         // A `;` after a block is one too many, but common.
         if matches!(statement.kind, StatementKind::Block(_)) {

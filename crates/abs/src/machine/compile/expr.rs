@@ -191,10 +191,9 @@ impl Compiler {
             Pattern::Int(number) => Matcher::Int(number.clone()),
             Pattern::Text(text) => Matcher::Text(text.clone()),
             Pattern::Null => Matcher::Null,
-            Pattern::Construct(constructor, parts) => Matcher::Construct(
-                constructor.0,
-                parts.iter().map(|part| self.matcher(part, keep)).collect(),
-            ),
+            Pattern::Construct(constructor, parts) => {
+                Matcher::Construct(constructor.0, parts.iter().map(|part| self.matcher(part, keep)).collect())
+            }
         }
     }
 }

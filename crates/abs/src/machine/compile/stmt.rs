@@ -168,8 +168,7 @@ impl Compiler {
         span: Span,
         out: &mut Writer,
     ) {
-        let finally_at =
-            (!finally.is_empty()).then(|| out.push(Instr::Enter { at: 0, finally: true }, span));
+        let finally_at = (!finally.is_empty()).then(|| out.push(Instr::Enter { at: 0, finally: true }, span));
         let catch_at = (!handlers.is_empty()).then(|| out.push(Instr::Enter { at: 0, finally: false }, span));
         self.statements(body, out);
         if let Some(catch_at) = catch_at {

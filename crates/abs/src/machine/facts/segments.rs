@@ -84,13 +84,7 @@ impl Finder<'_> {
         facts
     }
 
-    fn note(
-        &self,
-        instr: &Instr,
-        dirty: &BTreeSet<u32>,
-        facts: &mut SegmentFacts,
-        asks: &mut BTreeSet<u32>,
-    ) {
+    fn note(&self, instr: &Instr, dirty: &BTreeSet<u32>, facts: &mut SegmentFacts, asks: &mut BTreeSet<u32>) {
         let mut ask = |slot: u32| {
             if slot == NONE || dirty.contains(&slot) {
                 facts.any_future = true;
@@ -127,7 +121,9 @@ impl Finder<'_> {
             Instr::Assign(_, code) if is_only(self.image, *code, only_null) => {}
             Instr::Next { element, .. } => dirtied.push(*element),
             Instr::Switch(_, branches) | Instr::Catch(branches) => {
-                branches.iter().for_each(|(pattern, _)| bound(&self.image.patterns[*pattern as usize], &mut dirtied));
+                branches
+                    .iter()
+                    .for_each(|(pattern, _)| bound(&self.image.patterns[*pattern as usize], &mut dirtied));
             }
             _ => {
                 if let Target::Slot(slot) = target_of(instr) {

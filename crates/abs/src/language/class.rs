@@ -1,0 +1,283 @@
+//! Classes: their fields, what they implement, their bodies, and what the initialisation of an object may do.
+
+use std::collections::{HashMap, HashSet};
+
+use super::ast::{ClassDecl, Name};
+use super::body::{Body, Kind};
+use super::compiler::Compiler;
+use super::diagnostic::Diagnostic;
+use super::traits::Flat;
+use super::types::{Inference, Type};
+use super::world::{FieldInfo, MethodInfo};
+use crate::model::{
+    self, ClassId, Effect, Expr, ExprKind, FieldId, InterfaceId, MethodId, MethodName, Span, Statement,
+    StatementKind, Target,
+};
+
+impl<'a> Compiler<'a> {
+    pub(crate) fn class_signature(&mut self, at: usize) {
+        let (module, id, class) = self.classes[at];
+        let mut implements: Vec<InterfaceId> = Vec::new();
+        for interface in self.resolve_interfaces(module, &class.implements) {
+            for &ancestor in &self.world.interfaces[interface.index()].ancestors {
+                if !implements.contains(&ancestor) {
+                    implements.push(ancestor);
+                }
+            }
+        }
+        let fields = self.class_fields(module, class);
+        let methods = self.class_methods(module, &class.methods, &class.uses);
+        let infos = methods.iter().map(|method| {
+            let info = self.method_signature(method.module, &method.declared.signature);
+            (method.name.clone(), info)
+        });
+        let infos: HashMap<String, MethodInfo> = infos.collect();
+        let info = &mut self.world.classes[id.index()];
+        info.implements = implements;
+        info.parameters = class.parameters.len();
+        info.field_names = fields.iter().enumerate().map(|(at, field)| (field.name.clone(), at)).collect();
+        info.fields = fields;
+        info.methods = infos;
+        self.flat.push(methods);
+        self.check_implements(id, class);
+    }
+
+    fn class_fields(&mut self, module: usize, class: &ClassDecl) -> Vec<FieldInfo> {
+        let parameters = class.parameters.iter().map(|parameter| (parameter.name, &parameter.ty));
+        let fields = class.fields.iter().map(|field| (field.name, &field.ty));
+        let all: Vec<(Name, &super::ast::TypeUse)> = parameters.chain(fields).collect();
+        self.check_distinct(all.iter().map(|(name, _)| *name), "field");
+        let resolve = |(name, ty): (Name, &super::ast::TypeUse)| FieldInfo {
+            name: name.text.to_string(),
+            ty: self.resolve_type(module, ty, &[]),
+            span: name.span,
+        };
+        all.into_iter().map(resolve).collect()
+    }
+
+    /// Reports methods of the interfaces that the class has not, or has with other types.
+    fn check_implements(&mut self, id: ClassId, class: &ClassDecl) {
+        // Inherited methods are met more than once.
+        let mut checked: HashSet<Span> = HashSet::new();
+        for interface in self.world.classes[id.index()].implements.clone() {
+            let wanted = &self.world.interfaces[interface.index()];
+            let interface_name = wanted.name.clone();
+            let mut methods: Vec<(String, MethodInfo)> =
+                wanted.methods.iter().map(|(name, (_, method))| (name.clone(), method.clone())).collect();
+            methods.sort_by_key(|(_, method)| (method.span.file, method.span.start));
+            for (name, wanted) in methods {
+                if !checked.insert(wanted.span) || self.full() {
+                    continue;
+                }
+                match self.world.classes[id.index()].methods.get(&name).cloned() {
+                    Some(found) => self.check_method(&name, &interface_name, &wanted, &found),
+                    None => {
+                        let message = format!(
+                            "the class `{}` lacks the method `{name}` of its interface `{interface_name}`",
+                            class.name.text
+                        );
+                        let diagnostic = Diagnostic::new(class.name.span, message);
+                        self.report(diagnostic.label("not implemented").also(wanted.span, "declared here"));
+                    }
+                }
+            }
+        }
+    }
+
+    fn check_method(&mut self, name: &str, interface: &str, wanted: &MethodInfo, found: &MethodInfo) {
+        let same =
+            |(a, b): (&(String, Type), &(String, Type))| a.1 == b.1 || a.1.is_error() || b.1.is_error();
+        let parameters = wanted.parameters.len() == found.parameters.len()
+            && wanted.parameters.iter().zip(&found.parameters).all(same);
+        if parameters && Inference::default().sub(&self.world, &found.result, &wanted.result) {
+            return;
+        }
+        let message = format!("the method `{name}` has other types than in the interface `{interface}`");
+        let shown = self.show_signature(name, wanted);
+        let diagnostic = Diagnostic::new(found.span, message).label(format!("expected `{shown}`"));
+        self.report(diagnostic.also(wanted.span, "declared here"));
+    }
+
+    fn show_signature(&self, name: &str, method: &MethodInfo) -> String {
+        let show = |(name, ty): &(String, Type)| format!("{} {name}", self.show(ty));
+        let parameters: Vec<String> = method.parameters.iter().map(show).collect();
+        format!("{} {name}({})", self.show(&method.result), parameters.join(", "))
+    }
+
+    pub(crate) fn lower_class(&mut self, at: usize) {
+        let (module, id, class) = self.classes[at];
+        let init = self.lower_init(module, id, class);
+        let mut methods: Vec<(MethodName, MethodId)> = Vec::new();
+        let mut run = None;
+        for method in std::mem::take(&mut self.flat[at]) {
+            if self.full() {
+                return;
+            }
+            let body = self.lower_method(id, &method);
+            let number = MethodId(self.methods.len() as u32);
+            if method.name == "run" {
+                self.check_run(&method);
+                run = Some(number);
+            }
+            methods.push((self.world.method_name(&method.name), number));
+            self.methods.push(model::Method {
+                name: method.name,
+                class: id,
+                parameters: method.declared.signature.parameters.len() as u32,
+                body,
+                span: method.declared.span,
+            });
+        }
+        methods.sort();
+        self.check_init(&init, &methods);
+        let info = &self.world.classes[id.index()];
+        let field = |field: &FieldInfo| model::Field { name: field.name.clone(), span: field.span };
+        self.model_classes.push(model::Class {
+            name: info.name.clone(),
+            implements: info.implements.clone(),
+            fields: info.fields.iter().map(field).collect(),
+            parameters: info.parameters as u32,
+            init,
+            run,
+            methods,
+            span: class.span,
+        });
+    }
+
+    fn check_run(&mut self, method: &Flat) {
+        let signature = &method.declared.signature;
+        if !signature.parameters.is_empty() {
+            let diagnostic = Diagnostic::new(signature.name.span, "`run` has no parameters")
+                .label("called without arguments when the object is there");
+            self.report(diagnostic.help("give the method another name"));
+        }
+    }
+
+    fn lower_method(&mut self, class: ClassId, method: &Flat<'a>) -> model::Body {
+        let info = self.world.classes[class.index()].methods.get(&method.name).cloned();
+        let signature = &method.declared.signature;
+        let mut body = Body::new(self, method.module, Kind::Method);
+        body.class = Some(class);
+        body.original = method.original.clone();
+        let types = info.as_ref().map_or(&[][..], |info| &info.parameters);
+        for (at, parameter) in signature.parameters.iter().enumerate() {
+            let ty = types.get(at).map_or(Type::Error, |(_, ty)| ty.clone());
+            body.declare(parameter.name, ty);
+        }
+        body.result = info.as_ref().map_or(Type::Error, |info| info.result.clone());
+        let statements = body.method_block(&method.declared.body, signature.name, &signature.result);
+        model::Body { slots: body.slots, statements, span: method.declared.body.span }
+    }
+
+    /// Field initialisers in their order, then the init block.
+    fn lower_init(&mut self, module: usize, id: ClassId, class: &'a ClassDecl<'a>) -> model::Body {
+        let mut body = Body::new(self, module, Kind::Init);
+        body.class = Some(id);
+        let mut out = Vec::new();
+        for (at, field) in class.fields.iter().enumerate() {
+            let at = class.parameters.len() + at;
+            // What is declared further down has no value yet.
+            body.visible_fields = at;
+            let ty = body.compiler.world.classes[id.index()].fields[at].ty.clone();
+            let right = match &field.value {
+                Some(value) => body.right_of(value, &ty, Some((field.ty.span, "its type".to_string()))),
+                None => {
+                    body.check_uninitialised(&ty, field.name);
+                    let null = Expr { kind: ExprKind::Null, span: field.span };
+                    super::effect::Right::Pure(null, ty)
+                }
+            };
+            body.assign(Some(Target::Field(FieldId(at as u32))), right, field.span, &mut out);
+        }
+        body.visible_fields = usize::MAX;
+        if let Some(block) = &class.init {
+            body.block(block, &mut out);
+        }
+        let span = class.init.as_ref().map_or(class.span, |block| block.span);
+        model::Body { slots: body.slots, statements: out, span }
+    }
+
+    /// Reports calls in the initialisation, of methods of the object itself, that may wait.
+    fn check_init(&mut self, init: &model::Body, methods: &[(MethodName, MethodId)]) {
+        let method = |name: MethodName| {
+            let at = methods.binary_search_by_key(&name, |(name, _)| *name).ok()?;
+            Some(methods[at].1)
+        };
+        let mut seen: HashSet<MethodId> = HashSet::new();
+        let mut open: Vec<(MethodId, Span)> = Vec::new();
+        own_calls(&init.statements, &mut |name, span| open.extend(method(name).map(|id| (id, span))));
+        while let Some((id, call)) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let called = &self.methods[id.index()];
+            if let Some(waits) = first_wait(&called.body.statements) {
+                let message = "what may wait can't be called in the initialisation of an object";
+                let diagnostic = Diagnostic::new(call, message)
+                    .label(format!("this leads to `{}`", called.name))
+                    .also(waits, "which may wait")
+                    .help("do it in the method `run`, which is called when the object is there");
+                self.report(diagnostic);
+                return;
+            }
+            own_calls(&called.body.statements, &mut |name, _| open.extend(method(name).map(|id| (id, call))));
+        }
+    }
+}
+
+/// The methods that are called synchronously on `this`.
+fn own_calls(statements: &[Statement], found: &mut dyn FnMut(MethodName, Span)) {
+    walk(statements, &mut |statement| {
+        if let StatementKind::Effect(_, Effect::SyncCall { callee, method, .. }) = &statement.kind
+            && matches!(callee.kind, ExprKind::This)
+        {
+            found(*method, statement.span);
+        }
+    });
+}
+
+/// The first statement that may release the cog, block it, or choose.
+fn first_wait(statements: &[Statement]) -> Option<Span> {
+    let mut first = None;
+    walk(statements, &mut |statement| {
+        let waits = match &statement.kind {
+            StatementKind::Await(_) | StatementKind::Suspend => true,
+            StatementKind::Effect(_, Effect::Get(_) | Effect::Random(_)) => true,
+            StatementKind::Effect(_, Effect::SyncCall { callee, .. }) => {
+                !matches!(callee.kind, ExprKind::This)
+            }
+            _ => false,
+        };
+        if waits && first.is_none() {
+            first = Some(statement.span);
+        }
+    });
+    first
+}
+
+/// All statements, those within others too.
+fn walk(statements: &[Statement], visit: &mut dyn FnMut(&Statement)) {
+    for statement in statements {
+        visit(statement);
+        match &statement.kind {
+            StatementKind::If(_, yes, no) => {
+                walk(yes, visit);
+                walk(no, visit);
+            }
+            StatementKind::While(_, body) | StatementKind::ForEach { body, .. } => walk(body, visit),
+            StatementKind::Switch(_, branches) => {
+                for (_, body) in branches {
+                    walk(body, visit);
+                }
+            }
+            StatementKind::Try { body, handlers, finally } => {
+                walk(body, visit);
+                for (_, body) in handlers {
+                    walk(body, visit);
+                }
+                walk(finally, visit);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! Expressions without effects: checked and lowered.
+
+use super::Dialect;
+use super::ast::{Expr, ExprKind as Kind, Path, Pattern};
+use super::body::{Body, Typed};
+use super::diagnostic::Diagnostic;
+use super::types::Type;
+use super::world::{Entity, Space};
+use crate::model::{self, Binary, ExprKind, InterfaceId, Span};
+
+/// Expressions within each other that are looked at.
+const MOST_DEPTH: usize = 300;
+
+/// Where a type that is expected comes from.
+pub(crate) type Context = Option<(Span, String)>;
+
+impl<'a> Body<'_, 'a> {
+    /// Checks an expression against the type that it must have; `context` says why it must.
+    pub(crate) fn check_for(&mut self, expr: &Expr<'a>, expected: &Type, context: Context) -> model::Expr {
+        let kind = match &expr.kind {
+            // The parts are checked, so that the place of an error is that of the part.
+            Kind::If(condition, yes, no) => {
+                let condition = self.condition(condition);
+                let yes = self.check_for(yes, expected, context.clone());
+                let no = self.check_for(no, expected, context);
+                ExprKind::If(Box::new(condition), Box::new(yes), Box::new(no))
+            }
+            Kind::Case(subject, branches) => {
+                let subject = self.infer(subject, None);
+                let branches = branches.iter().map(|(pattern, body)| {
+                    let check = |this: &mut Self| this.check_for(body, expected, context.clone());
+                    self.branch(pattern, &subject.ty, check)
+                });
+                let branches = branches.collect();
+                ExprKind::Case(Box::new(subject.expr), branches)
+            }
+            Kind::Let(parameter, value, body) => {
+                let (slot, value) = self.let_value(parameter, value);
+                let body = self.check_for(body, expected, context);
+                self.close();
+                ExprKind::Let(slot, Box::new(value), Box::new(body))
+            }
+            _ => {
+                let typed = self.infer(expr, Some(expected));
+                if !self.sub(&typed.ty, expected) {
+                    self.mismatch(expr.span, expected, &typed.ty, context);
+                }
+                return typed.expr;
+            }
+        };
+        model::Expr { kind, span: expr.span }
+    }
+
+    pub(crate) fn condition(&mut self, expr: &Expr<'a>) -> model::Expr {
+        let bool = self.compiler.world.basic(|basics| basics.bool);
+        self.check(expr, &bool)
+    }
+
+    /// A pattern and what it leads to, in a scope of their own.
+    pub(crate) fn branch<T>(
+        &mut self,
+        pattern: &Pattern<'a>,
+        subject: &Type,
+        body: impl FnOnce(&mut Self) -> T,
+    ) -> (model::Pattern, T) {
+        self.open();
+        let pattern = self.pattern(pattern, subject);
+        let body = body(self);
+        self.close();
+        (pattern, body)
+    }
+
+    /// Opens the scope of a let.
+    fn let_value(
+        &mut self,
+        parameter: &super::ast::Parameter<'a>,
+        value: &Expr<'a>,
+    ) -> (model::Slot, model::Expr) {
+        let ty = self.resolve_type(&parameter.ty);
+        let value = self.check_for(value, &ty, Some((parameter.ty.span, "its type".to_string())));
+        self.open();
+        (self.declare(parameter.name, ty), value)
+    }
+
+    /// The type of an expression, and what it is. What is expected only helps to find type arguments.
+    pub(crate) fn infer(&mut self, expr: &Expr<'a>, expected: Option<&Type>) -> Typed {
+        // One expression is not that deep, but a function whose type is needed may be looked at in between.
+        if self.compiler.depth > MOST_DEPTH {
+            self.report(Diagnostic::new(expr.span, "functions that take functions are nested too deeply"));
+            let kind = ExprKind::Unit;
+            return Typed { expr: model::Expr { kind, span: expr.span }, ty: Type::Error };
+        }
+        self.compiler.depth += 1;
+        let typed = self.infer_open(expr, expected);
+        self.compiler.depth -= 1;
+        typed
+    }
+
+    fn infer_open(&mut self, expr: &Expr<'a>, expected: Option<&Type>) -> Typed {
+        let (kind, ty) = match &expr.kind {
+            Kind::Int(number) => (ExprKind::Int(number.clone()), self.basic(|basics| basics.int)),
+            Kind::Text(text) => (ExprKind::Text(text.clone()), self.basic(|basics| basics.string)),
+            Kind::Template(parts) => self.template(parts, expr.span),
+            Kind::This => self.this(expr.span),
+            Kind::Null => (ExprKind::Null, Type::Null),
+            Kind::Name(path) => self.name(path),
+            Kind::Field(name) => match self.field(name.text) {
+                Some((field, ty)) => (ExprKind::Field(field), ty),
+                None => {
+                    self.unknown_field(*name);
+                    (ExprKind::Unit, Type::Error)
+                }
+            },
+            Kind::Dot(inner, name) => {
+                self.infer(inner, None);
+                self.not_a_field(name.span);
+                (ExprKind::Unit, Type::Error)
+            }
+            Kind::Construct(path, arguments) => self.construct(path, arguments, expr.span, expected),
+            Kind::Apply(path, arguments) => self.apply(path, arguments, expr.span, expected),
+            Kind::ApplyFunctions(path, functions, arguments) => {
+                self.apply_functions(path, functions, arguments, expr.span, expected)
+            }
+            Kind::Variadic(path, elements) => self.variadic(path, elements, expr.span, expected),
+            Kind::Not(inner) => {
+                let inner = self.condition(inner);
+                (ExprKind::Not(Box::new(inner)), self.basic(|basics| basics.bool))
+            }
+            Kind::Negate(inner) => self.negate(inner),
+            Kind::Binary(operator, left, right) => self.binary(*operator, left, right, expr.span),
+            Kind::If(..) | Kind::Case(..) => self.alternatives(expr, expected),
+            Kind::Let(parameter, value, body) => {
+                let (slot, value) = self.let_value(parameter, value);
+                let body = self.infer(body, expected);
+                self.close();
+                (ExprKind::Let(slot, Box::new(value), Box::new(body.expr)), body.ty)
+            }
+            Kind::Implements(inner, interface) => {
+                let (inner, interface) = self.cast(inner, interface);
+                let bool = self.basic(|basics| basics.bool);
+                match interface {
+                    Some(interface) => (ExprKind::Implements(Box::new(inner), interface), bool),
+                    None => (ExprKind::Unit, bool),
+                }
+            }
+            Kind::As(inner, interface) => match self.cast(inner, interface) {
+                (inner, Some(interface)) => {
+                    (ExprKind::As(Box::new(inner), interface), Type::Interface(interface))
+                }
+                (_, None) => (ExprKind::Unit, Type::Error),
+            },
+            Kind::New(..) | Kind::Call { .. } | Kind::SyncCall { .. } | Kind::Get(_) | Kind::Original(_) => {
+                self.effect_inside(expr);
+                (ExprKind::Unit, Type::Error)
+            }
+        };
+        let ty = self.resolved_outside(ty, expr.span);
+        Typed { expr: model::Expr { kind, span: expr.span }, ty }
+    }
+
+    /// A type that is small enough, with its meta variables.
+    fn resolved_outside(&mut self, ty: Type, span: Span) -> Type {
+        match ty {
+            Type::Data(_, ref arguments) if !arguments.is_empty() => match self.resolved(&ty, span) {
+                Type::Error => Type::Error,
+                _ => ty,
+            },
+            _ => ty,
+        }
+    }
+
+    pub(crate) fn basic(&self, which: impl Fn(&super::world::Basics) -> super::world::DataId) -> Type {
+        self.compiler.world.basic(which)
+    }
+
+    pub(crate) fn this(&mut self, span: Span) -> (ExprKind, Type) {
+        match self.class {
+            Some(class) => (ExprKind::This, Type::Class(class)),
+            None => {
+                let where_ = match self.kind {
+                    super::body::Kind::Function(_) => "a function",
+                    _ => "the main block",
+                };
+                self.report(
+                    Diagnostic::new(span, format!("there is no `this` in {where_}")).label("no object"),
+                );
+                (ExprKind::Unit, Type::Error)
+            }
+        }
+    }
+
+    fn name(&mut self, path: &Path<'a>) -> (ExprKind, Type) {
+        if path.qualifier.is_none() {
+            if let Some(variable) = self.variable(path.name.text) {
+                return variable;
+            }
+            if self.local(path.name.text).is_some() {
+                let message =
+                    format!("`{0}` is a function: it can be called, `{0}(..)`, or passed on", path.name.text);
+                self.report(Diagnostic::new(path.span, message).label("no value"));
+                return (ExprKind::Unit, Type::Error);
+            }
+        }
+        self.unknown_variable(path.name);
+        (ExprKind::Unit, Type::Error)
+    }
+
+    pub(crate) fn unknown_field(&mut self, name: super::ast::Name) {
+        let Some(class) = self.class else {
+            self.this(name.span);
+            return;
+        };
+        if let Some(diagnostic) = self.later_field(name) {
+            return self.report(diagnostic);
+        }
+        let class = &self.compiler.world.classes[class.index()];
+        let message = format!("the class `{}` has no field `{}`", class.name, name.text);
+        let fields = class.fields.iter().map(|field| field.name.as_str());
+        let help = super::suggest::did_you_mean(name.text, fields);
+        let help =
+            help.or_else(|| self.local(name.text).map(|_| "it is a variable, without `this.`".to_string()));
+        let diagnostic = Diagnostic::new(name.span, message).label("unknown field");
+        self.report(match help {
+            Some(help) => diagnostic.help(help),
+            None => diagnostic,
+        });
+    }
+
+    pub(crate) fn not_a_field(&mut self, span: Span) {
+        let diagnostic = Diagnostic::new(span, "fields of other objects can't be accessed")
+            .label("fields are private")
+            .help("declare a method that returns it, and call that");
+        self.report(diagnostic);
+    }
+
+    /// Reports an effect that is only a part of an expression.
+    fn effect_inside(&mut self, expr: &Expr<'a>) {
+        let what = match &expr.kind {
+            Kind::New(..) => "`new`",
+            Kind::Get(_) => "`get`",
+            _ => "a call of a method",
+        };
+        let diagnostic = Diagnostic::new(expr.span, format!("{what} can't stand inside an expression"))
+            .label("this has an effect")
+            .help("declare a variable for its result first: `T x = ..;`");
+        self.report(diagnostic);
+    }
+
+    /// Text, the texts of the values, concatenated.
+    fn template(&mut self, parts: &[Expr<'a>], span: Span) -> (ExprKind, Type) {
+        let string = self.basic(|basics| basics.string);
+        let to_string = self.compiler.world.basics.to_string;
+        let mut whole: Option<model::Expr> = None;
+        for part in parts {
+            let typed = self.infer(part, None);
+            let is_text = typed.ty == string;
+            if matches!(&typed.expr.kind, ExprKind::Text(text) if text.is_empty()) {
+                continue;
+            }
+            let text = match is_text {
+                true => typed.expr,
+                false => {
+                    let arguments = vec![typed.expr];
+                    let kind = ExprKind::Apply { function: to_string, arguments, closures: Vec::new() };
+                    model::Expr { kind, span: part.span }
+                }
+            };
+            whole = Some(match whole {
+                None => text,
+                Some(before) => {
+                    let kind = ExprKind::Binary(Binary::Concatenate, Box::new(before), Box::new(text));
+                    model::Expr { kind, span }
+                }
+            });
+        }
+        (whole.map_or(ExprKind::Text(String::new()), |whole| whole.kind), string)
+    }
+
+    fn negate(&mut self, inner: &Expr<'a>) -> (ExprKind, Type) {
+        let typed = self.infer(inner, None);
+        let ty = self.number(&typed.ty, inner.span);
+        // A negative number is one value, not an operation on one.
+        match typed.expr.kind {
+            ExprKind::Int(number) => (ExprKind::Int(-number), ty),
+            _ => (ExprKind::Negate(Box::new(typed.expr)), ty),
+        }
+    }
+
+    /// `Int` or `Rat`, or a report that it is neither.
+    fn number(&mut self, ty: &Type, span: Span) -> Type {
+        let (int, rat) = (self.basic(|basics| basics.int), self.basic(|basics| basics.rat));
+        let resolved = self.resolved(ty, span);
+        if resolved == int || resolved == rat || resolved.is_error() {
+            return resolved;
+        }
+        if !matches!(resolved, Type::Meta(_)) || !self.sub(ty, &rat) {
+            let found = self.show(ty);
+            let diagnostic = Diagnostic::new(span, format!("expected a number, found `{found}`"));
+            self.report(diagnostic.label(format!("this is `{found}`")));
+            return Type::Error;
+        }
+        int
+    }
+
+    fn binary(
+        &mut self,
+        operator: Binary,
+        left: &Expr<'a>,
+        right: &Expr<'a>,
+        span: Span,
+    ) -> (ExprKind, Type) {
+        use Binary::*;
+        let bool = self.basic(|basics| basics.bool);
+        match operator {
+            Or | And => {
+                let (left, right) = (self.condition(left), self.condition(right));
+                (ExprKind::Binary(operator, Box::new(left), Box::new(right)), bool)
+            }
+            Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => {
+                let a = self.infer(left, None);
+                let b = self.infer(right, Some(&a.ty));
+                if self.join(&a.ty, &b.ty).is_none() {
+                    self.mismatch(
+                        right.span,
+                        &a.ty,
+                        &b.ty,
+                        Some((left.span, "compared with this".to_string())),
+                    );
+                }
+                (ExprKind::Binary(operator, Box::new(a.expr), Box::new(b.expr)), bool)
+            }
+            _ => self.arithmetic(operator, left, right, span),
+        }
+    }
+
+    fn arithmetic(
+        &mut self,
+        operator: Binary,
+        left: &Expr<'a>,
+        right: &Expr<'a>,
+        span: Span,
+    ) -> (ExprKind, Type) {
+        let (int, rat) = (self.basic(|basics| basics.int), self.basic(|basics| basics.rat));
+        let string = self.basic(|basics| basics.string);
+        let a = self.infer(left, None);
+        let b = self.infer(right, None);
+        let texts = [(&a, left), (&b, right)]
+            .map(|(typed, _)| self.inference.resolve(&typed.ty) == Some(string.clone()));
+        let make =
+            |operator, a: Typed, b: Typed| ExprKind::Binary(operator, Box::new(a.expr), Box::new(b.expr));
+        if operator == Binary::Add && texts.contains(&true) {
+            for (typed, place) in [(&a, left), (&b, right)] {
+                if !self.sub(&typed.ty, &string) {
+                    let other = if place.span == left.span { right.span } else { left.span };
+                    self.mismatch(place.span, &string, &typed.ty, Some((other, "added to this".to_string())));
+                }
+            }
+            return (make(Binary::Concatenate, a, b), string);
+        }
+        let types = [self.number(&a.ty, left.span), self.number(&b.ty, right.span)];
+        if types.contains(&Type::Error) {
+            return (ExprKind::Unit, Type::Error);
+        }
+        let ints = types.iter().all(|ty| *ty == int);
+        match operator {
+            Binary::Divide if ints && self.compiler.dialect == Dialect::Legacy => {
+                (make(Binary::DivideInts, a, b), int)
+            }
+            Binary::Divide => (make(operator, a, b), rat),
+            Binary::Modulo if !ints => {
+                let diagnostic = Diagnostic::new(span, "`%` is for whole numbers").label("these are `Rat`");
+                self.report(diagnostic.help("`truncate(..)` makes an `Int` of a `Rat`"));
+                (ExprKind::Unit, int)
+            }
+            _ => (make(operator, a, b), if ints { int } else { rat }),
+        }
+    }
+
+    /// An if or a case of which no type is known before.
+    fn alternatives(&mut self, expr: &Expr<'a>, expected: Option<&Type>) -> (ExprKind, Type) {
+        let mut joined: Option<(Type, Span)> = None;
+        let kind = match &expr.kind {
+            Kind::If(condition, yes, no) => {
+                let condition = self.condition(condition);
+                let yes = self.alternative(yes, expected, &mut joined);
+                let no = self.alternative(no, expected, &mut joined);
+                ExprKind::If(Box::new(condition), Box::new(yes), Box::new(no))
+            }
+            Kind::Case(subject, branches) => {
+                let subject = self.infer(subject, None);
+                let mut lowered = Vec::with_capacity(branches.len());
+                for (pattern, body) in branches {
+                    let joined = &mut joined;
+                    let infer = |this: &mut Self| this.alternative(body, expected, joined);
+                    lowered.push(self.branch(pattern, &subject.ty, infer));
+                }
+                ExprKind::Case(Box::new(subject.expr), lowered)
+            }
+            _ => ExprKind::Unit,
+        };
+        (kind, joined.map_or(Type::Error, |(ty, _)| ty))
+    }
+
+    /// One of several possible values: all of them must have a type in common.
+    fn alternative(
+        &mut self,
+        expr: &Expr<'a>,
+        expected: Option<&Type>,
+        joined: &mut Option<(Type, Span)>,
+    ) -> model::Expr {
+        let typed = self.infer(expr, expected);
+        *joined = Some(match joined.take() {
+            None => (typed.ty, expr.span),
+            Some((before, span)) => match self.join(&before, &typed.ty) {
+                Some(ty) => (ty, span),
+                None => {
+                    let context = Some((span, "the other possibility".to_string()));
+                    self.mismatch(expr.span, &before, &typed.ty, context);
+                    (Type::Error, span)
+                }
+            },
+        });
+        typed.expr
+    }
+
+    fn cast(&mut self, inner: &Expr<'a>, interface: &Path<'a>) -> (model::Expr, Option<InterfaceId>) {
+        let typed = self.infer(inner, None);
+        let object = Type::Interface(self.compiler.world.basics.object);
+        if !self.sub(&typed.ty, &object) {
+            self.mismatch(inner.span, &object, &typed.ty, None);
+        }
+        let interface = match self.compiler.lookup(self.module, Space::Type, interface) {
+            Some(Entity::Interface(interface)) => Some(interface),
+            Some(_) => {
+                let message = format!("`{}` is not an interface", interface.full());
+                self.report(Diagnostic::new(interface.span, message).label("expected an interface"));
+                None
+            }
+            None => None,
+        };
+        (typed.expr, interface)
+    }
+}

@@ -1,0 +1,192 @@
+//! The standard library: read, checked and lowered once, and the base of every program.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use super::compiler::Compiler;
+use super::parser::parse;
+use super::world::{Basics, DataId, Entity, Space, Value, World};
+use super::{Dialect, world};
+use crate::model::{Builtin, Constructor, ConstructorId, Function, FunctionId, InterfaceId, Known};
+
+/// Its text, written in the language itself.
+pub(crate) const TEXT: &str = include_str!("../stdlib.abs");
+
+/// What is declared before a program.
+#[derive(Clone, Debug)]
+pub(crate) struct Base {
+    pub(crate) world: World,
+    pub(crate) constructors: Vec<Constructor>,
+    pub(crate) functions: Vec<Function>,
+}
+
+/// The standard library, and the constructors that the machine knows.
+pub(crate) fn library() -> &'static (Base, Known) {
+    static LIBRARY: OnceLock<(Base, Known)> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let parsed = parse(0, TEXT);
+        assert!(parsed.diagnostics.is_empty(), "the standard library is broken: {:?}", parsed.diagnostics);
+        let mut compiler = Compiler::new(empty(), &parsed.modules, Dialect::Current);
+        compiler.is_library = true;
+        compiler.declare();
+        compiler.world.basics = basics(&compiler.world);
+        opaque(&mut compiler.world);
+        let implicit = ["ABS.StdLib", "ABS.Exceptions"];
+        compiler.world.implicit = implicit.iter().map(|name| compiler.world.module_names[*name]).collect();
+        let exception = compiler.world.basics.exception;
+        for (_, number, _) in &compiler.exceptions {
+            compiler.world.constructors[*number].data = exception;
+        }
+        compiler.signatures();
+        compiler.bodies();
+        assert!(
+            compiler.diagnostics.is_empty(),
+            "the standard library is broken: {:?}",
+            compiler.diagnostics
+        );
+        let known = known(&compiler.world);
+        let functions = compiler.lowered.into_iter().flatten().collect();
+        (Base { world: compiler.world, constructors: compiler.constructors, functions }, known)
+    })
+}
+
+/// A world without anything; its basics are found when the library is declared.
+fn empty() -> Base {
+    let data = DataId(0);
+    let basics = Basics {
+        unit: data,
+        bool: data,
+        int: data,
+        rat: data,
+        string: data,
+        fut: data,
+        exception: data,
+        list: data,
+        object: InterfaceId(0),
+        to_string: FunctionId(0),
+    };
+    let world = World {
+        modules: Vec::new(),
+        module_names: HashMap::new(),
+        implicit: Vec::new(),
+        data: Vec::new(),
+        synonyms: Vec::new(),
+        constructors: Vec::new(),
+        functions: Vec::new(),
+        interfaces: Vec::new(),
+        classes: Vec::new(),
+        method_names: Vec::new(),
+        method_numbers: HashMap::new(),
+        basics,
+    };
+    Base { world, constructors: Vec::new(), functions: Vec::new() }
+}
+
+/// What a name of the library stands for.
+fn entity(world: &World, space: Space, name: &str) -> Entity {
+    let found = world.modules.iter().find_map(|module| module.declared(space, name));
+    found.unwrap_or_else(|| panic!("the standard library lacks {name}")).0
+}
+
+fn basics(world: &World) -> Basics {
+    let data = |name| match entity(world, Space::Type, name) {
+        Entity::Data(data) => data,
+        other => panic!("{name} is {other:?}"),
+    };
+    Basics {
+        unit: data("Unit"),
+        bool: data("Bool"),
+        int: data("Int"),
+        rat: data("Rat"),
+        string: data("String"),
+        fut: data("Fut"),
+        exception: data("Exception"),
+        list: data("List"),
+        object: match entity(world, Space::Type, "Object") {
+            Entity::Interface(interface) => interface,
+            other => panic!("Object is {other:?}"),
+        },
+        to_string: function(world, "toString"),
+    }
+}
+
+fn function(world: &World, name: &str) -> FunctionId {
+    match entity(world, Space::Function, name) {
+        Entity::Function(function) => function,
+        other => panic!("{name} is {other:?}"),
+    }
+}
+
+/// Sets and maps are values of the machine: their constructors are functions.
+fn opaque(world: &mut World) {
+    let makers = [
+        ("EmptySet", "noElements"),
+        ("Insert", "insertElement"),
+        ("EmptyMap", "noEntries"),
+        ("InsertAssoc", "insert"),
+    ];
+    for (constructor, maker) in makers {
+        let maker = function(world, maker);
+        if let Entity::Constructor(number) = entity(world, Space::Constructor, constructor) {
+            world.constructors[number].value = Value::Made(maker);
+        }
+    }
+}
+
+fn known(world: &World) -> Known {
+    let constructor = |name: &str| -> ConstructorId {
+        match entity(world, Space::Constructor, name) {
+            Entity::Constructor(number) => match world.constructors[number].value {
+                world::Value::Constructor(id) => id,
+                other => panic!("{name} is {other:?}"),
+            },
+            other => panic!("{name} is {other:?}"),
+        }
+    };
+    Known {
+        nil: constructor("Nil"),
+        cons: constructor("Cons"),
+        nothing: constructor("Nothing"),
+        just: constructor("Just"),
+        pair: constructor("Pair"),
+        division_by_zero: constructor("DivisionByZeroException"),
+        assertion_failed: constructor("AssertionFailException"),
+        pattern_match_failed: constructor("PatternMatchFailException"),
+        null_pointer: constructor("NullPointerException"),
+        object_dead: constructor("ObjectDeadException"),
+        class_cast: constructor("ClassCastException"),
+        error: constructor("ErrorException"),
+    }
+}
+
+/// What the machine does itself, by the name of the function.
+pub(crate) fn builtin(name: &str) -> Option<Builtin> {
+    Some(match name {
+        "toString" => Builtin::ToString,
+        "substr" => Builtin::Substr,
+        "strlen" => Builtin::Strlen,
+        "truncate" => Builtin::Truncate,
+        "numerator" => Builtin::Numerator,
+        "denominator" => Builtin::Denominator,
+        "pow" => Builtin::Pow,
+        "println" | "print" => Builtin::Print,
+        "noElements" => Builtin::SetEmpty,
+        "insertElement" => Builtin::SetInsert,
+        "remove" => Builtin::SetRemove,
+        "contains" => Builtin::SetContains,
+        "union" => Builtin::SetUnion,
+        "intersection" => Builtin::SetIntersection,
+        "difference" => Builtin::SetDifference,
+        "size" => Builtin::SetSize,
+        "elements" => Builtin::SetElements,
+        "take" => Builtin::SetTake,
+        "noEntries" => Builtin::MapEmpty,
+        "put" => Builtin::MapPut,
+        "lookup" => Builtin::MapLookup,
+        "removeKey" => Builtin::MapRemove,
+        "keys" => Builtin::MapKeys,
+        "values" => Builtin::MapValues,
+        "entries" => Builtin::MapEntries,
+        _ => return None,
+    })
+}

@@ -1,0 +1,355 @@
+//! A program, and its runs: the state with what it takes to go back.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use mazurka_program::{
+    Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet, Program, Run, State,
+    Stop,
+};
+
+use crate::model::Model;
+use crate::value::Reference;
+
+use super::code::{Image, NONE, SharedImage};
+use super::compile::compile;
+use super::entity::{Cog, Object, Task, Wait};
+use super::eval::Vm;
+use super::guard::Captured;
+use super::record::SegmentRecord;
+use super::settings::{Dependence, Settings};
+use super::store::Store;
+use super::touch::Touches;
+
+/// The location that all steps touch if who may run depends on everybody.
+pub(super) const SCHEDULER: u32 = 0;
+/// What stands for all futures where a segment may ask for one that can't be told beforehand.
+pub(super) const ANY_FUTURE: u32 = 1;
+/// The lock of the main block's cog.
+pub(super) const MAIN_LOCK: u32 = 2;
+/// All that is in the main block's cog.
+pub(super) const MAIN_DATA: u32 = 3;
+const FIXED_LOCATIONS: u32 = 4;
+
+/// An ABS program that can be run.
+pub struct Abs {
+    image: SharedImage,
+    settings: Settings,
+    found: Arc<Mutex<Discoveries>>,
+}
+
+/// The methods that were found to throw what they do not catch.
+#[derive(Debug, Default)]
+pub(super) struct Discoveries {
+    pub throwing: BTreeSet<u32>,
+    /// Whether there is something new, since this was asked last.
+    pub again: bool,
+}
+
+impl Abs {
+    /// Compiles a checked program.
+    pub fn new(model: Model, settings: Settings) -> Abs {
+        Abs { image: Arc::new(compile(&model)), settings, found: Arc::default() }
+    }
+}
+
+impl Program for Abs {
+    type Run = AbsRun;
+
+    fn start(&self, footprints: Footprints) -> AbsRun {
+        AbsRun::new(self.image.clone(), self.settings, footprints, self.found.clone())
+    }
+
+    fn begin_again(&self) -> bool {
+        self.found.lock().is_ok_and(|mut found| std::mem::take(&mut found.again))
+    }
+}
+
+/// How long the logs were before a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    tasks: u32,
+    objects: u32,
+    cogs: u32,
+    flips: u32,
+    guards: u32,
+    failures: u32,
+    cogs_made: u32,
+    last_cog: u32,
+    clock: u64,
+}
+
+/// An ABS program that has been started.
+pub struct AbsRun {
+    pub(super) image: SharedImage,
+    pub(super) machine: Machine,
+}
+
+/// The state of a run.
+///
+/// Invariants between steps: a task that is not done stands where [`Wait`] says; `enabled` holds those that can go on,
+/// `unfinished` all that are not done. Numbers of objects and processes, and locations, once given, stay given when
+/// the run goes back.
+pub(super) struct Machine {
+    pub settings: Settings,
+    /// Whether labels are static footprints.
+    pub foresees: bool,
+    /// Whether labels that vary are refused.
+    pub refuses: bool,
+    pub scheduled: bool,
+    pub found: Arc<Mutex<Discoveries>>,
+    /// The methods known to throw when the run began.
+    pub throwing: BTreeSet<u32>,
+    pub names: Names,
+    pub tasks: Store<Option<Rc<Task>>>,
+    pub objects: Store<Option<Rc<Object>>>,
+    pub cogs: Store<Cog>,
+    pub futures: Vec<Rc<Reference>>,
+    pub future_locations: Vec<u32>,
+    pub references: Vec<Rc<Reference>>,
+    /// The first location of each object.
+    pub bases: Vec<u32>,
+    /// By creator and ordinal: objects by class.
+    pub known_objects: Vec<Vec<Vec<(u32, u32)>>>,
+    pub locations: u32,
+    pub enabled: ProcessSet,
+    pub unfinished: ProcessSet,
+    /// Every change of the two sets, in order: twice the process, plus 1 for `unfinished`.
+    flips: Vec<u32>,
+    pub guards: Vec<Captured>,
+    pub failures: Vec<Failure>,
+    pub marks: Vec<Mark>,
+    /// Under an order: who was enabled after each number of steps.
+    pub history: Vec<ProcessSet>,
+    /// The cogs in the order of their creation.
+    pub cogs_made: Vec<u32>,
+    /// The cog that ran last.
+    pub last_cog: u32,
+    /// Counts those who join queues.
+    pub clock: u64,
+    /// Whether the present step resolved a future.
+    pub resolved: bool,
+    pub touches: Touches,
+    pub vm: Vm,
+    /// What the present step does, if somebody wants to know.
+    pub record: Option<Box<SegmentRecord>>,
+}
+
+impl AbsRun {
+    fn new(
+        image: SharedImage,
+        settings: Settings,
+        footprints: Footprints,
+        found: Arc<Mutex<Discoveries>>,
+    ) -> AbsRun {
+        let asked = footprints == Footprints::Static;
+        let throwing = found.lock().map(|found| found.throwing.clone()).unwrap_or_default();
+        let mut machine = Machine {
+            settings,
+            foresees: match settings.dependence {
+                Dependence::Default => asked,
+                Dependence::Static => true,
+                Dependence::Dynamic => false,
+            },
+            refuses: asked && settings.dependence == Dependence::Dynamic,
+            scheduled: settings.is_scheduled(),
+            found,
+            throwing,
+            names: Names::new(),
+            tasks: Store::default(),
+            objects: Store::default(),
+            cogs: Store::default(),
+            futures: Vec::new(),
+            future_locations: Vec::new(),
+            references: Vec::new(),
+            bases: Vec::new(),
+            known_objects: Vec::new(),
+            locations: FIXED_LOCATIONS,
+            enabled: ProcessSet::new(),
+            unfinished: ProcessSet::new(),
+            flips: Vec::new(),
+            guards: Vec::new(),
+            failures: Vec::new(),
+            marks: Vec::new(),
+            history: Vec::new(),
+            cogs_made: vec![0],
+            last_cog: 0,
+            clock: 0,
+            resolved: false,
+            touches: Touches::default(),
+            vm: Vm::new(settings.max_segment_steps, settings.max_depth),
+            record: None,
+        };
+        machine.start(&image);
+        AbsRun { image, machine }
+    }
+}
+
+impl Machine {
+    /// Creates the task of the main block.
+    fn start(&mut self, image: &Image) {
+        let main = self.names.child(None, 0).0;
+        self.meet_process(main);
+        self.cogs.put(0, Cog::default());
+        let task = Task {
+            method: NONE,
+            object: None,
+            cog: 0,
+            frames: vec![self.frame(image, image.main, None, Vec::new())],
+            wait: Wait::Start,
+            children: 0,
+            created: 0,
+            guard: NONE,
+            queued: 0,
+            rethrown: false,
+        };
+        let task = self.arrive(image, main, task);
+        self.tasks.put(main, Some(task));
+        self.enabled.insert(ProcessId(main));
+        self.unfinished.insert(ProcessId(main));
+        if self.scheduled {
+            self.history.push(self.enabled.clone());
+        }
+    }
+
+    /// The number of the step being taken.
+    #[inline]
+    pub fn now(&self) -> u32 {
+        self.marks.len() as u32 - 1
+    }
+
+    pub fn set_enabled(&mut self, p: u32, enabled: bool) {
+        if self.enabled.contains(ProcessId(p)) != enabled {
+            self.flip(p * 2);
+        }
+    }
+
+    pub fn set_unfinished(&mut self, p: u32, unfinished: bool) {
+        if self.unfinished.contains(ProcessId(p)) != unfinished {
+            self.flip(p * 2 + 1);
+        }
+    }
+
+    fn flip(&mut self, flip: u32) {
+        self.toggle(flip);
+        self.flips.push(flip);
+    }
+
+    fn toggle(&mut self, flip: u32) {
+        let (set, process) = match flip % 2 {
+            0 => (&mut self.enabled, ProcessId(flip / 2)),
+            _ => (&mut self.unfinished, ProcessId(flip / 2)),
+        };
+        if set.contains(process) {
+            set.remove(process);
+        } else {
+            set.insert(process);
+        }
+    }
+
+    /// Remembers where the logs are, before a step.
+    pub fn mark(&mut self) {
+        self.marks.push(Mark {
+            tasks: self.tasks.logged(),
+            objects: self.objects.logged(),
+            cogs: self.cogs.logged(),
+            flips: self.flips.len() as u32,
+            guards: self.guards.len() as u32,
+            failures: self.failures.len() as u32,
+            cogs_made: self.cogs_made.len() as u32,
+            last_cog: self.last_cog,
+            clock: self.clock,
+        });
+    }
+
+    /// Undoes the last step.
+    pub fn undo_step(&mut self) {
+        let Some(mark) = self.marks.pop() else { return };
+        self.tasks.undo(mark.tasks);
+        self.objects.undo(mark.objects);
+        self.cogs.undo(mark.cogs);
+        while self.flips.len() > mark.flips as usize {
+            let flip = self.flips.pop().unwrap_or_default();
+            self.toggle(flip);
+        }
+        self.guards.truncate(mark.guards as usize);
+        self.failures.truncate(mark.failures as usize);
+        self.cogs_made.truncate(mark.cogs_made as usize);
+        (self.last_cog, self.clock) = (mark.last_cog, mark.clock);
+        self.history.truncate(self.marks.len() + 1);
+    }
+
+    /// A task that exists.
+    #[inline]
+    pub fn task(&self, p: u32) -> Option<&Rc<Task>> {
+        self.tasks.get(p).as_ref()
+    }
+}
+
+impl Run for AbsRun {
+    fn names(&self) -> &Names {
+        &self.machine.names
+    }
+
+    fn depth(&self) -> usize {
+        self.machine.marks.len()
+    }
+
+    fn enabled(&self) -> &ProcessSet {
+        &self.machine.enabled
+    }
+
+    fn alternatives(&self, process: ProcessId) -> u32 {
+        match self.machine.task(process.0).map(|task| &task.wait) {
+            Some(Wait::Choosing(count)) => *count,
+            _ => 1,
+        }
+    }
+
+    fn waiting(&self, with: &mut dyn FnMut(ProcessId, Option<Guard>)) {
+        for process in self.machine.unfinished.iter() {
+            if !self.machine.enabled.contains(process) {
+                with(process, self.machine.task(process.0).and_then(|task| self.machine.label_guard(task)));
+            }
+        }
+    }
+
+    fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
+        self.machine.step(&self.image, process.0, choice, label)
+    }
+
+    fn rewind(&mut self, depth: usize) {
+        while self.machine.marks.len() > depth {
+            self.machine.undo_step();
+        }
+    }
+
+    fn guard_holds_at(&self, guard: GuardId, depth: usize) -> bool {
+        self.machine.guard_holds_at(&self.image, guard.0, depth as u32)
+    }
+
+    fn would_take(&self, _: usize, _: usize) -> bool {
+        false
+    }
+
+    fn failures(&self) -> &[Failure] {
+        &self.machine.failures
+    }
+
+    fn assumed(&self) -> bool {
+        false
+    }
+
+    fn state(&self) -> Option<State> {
+        Some(self.machine.state(&self.image))
+    }
+}
+
+impl Machine {
+    /// The guard that a task waits at, if others can undo it.
+    pub fn label_guard(&self, task: &Task) -> Option<Guard> {
+        let captured = self.guards.get(task.guard as usize)?;
+        Some(Guard { location: Location(captured.location), id: GuardId(task.guard) })
+    }
+}

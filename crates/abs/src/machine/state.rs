@@ -1,0 +1,299 @@
+//! The state in a canonical form: equal exactly if two states are equal up to renaming of objects, tasks and futures.
+//!
+//! Objects and tasks are the nodes of a graph ([`canonical`]) that says everything but names. All objects are part of it, and
+//! of the tasks those that have not ended, those whose exception nobody was told of, and those that somebody refers to.
+//!
+//! Two under-approximations, both sound (states that are equal up to renaming may be told apart, never the other way around):
+//! references in a set, or in the keys of a map, keep their names in the creation tree, since the order of elements goes by
+//! those; and where too many nodes look alike to try all ways of numbering them, names decide.
+
+mod canonical;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use mazurka_program::State;
+
+use crate::value::{Reference, Value};
+
+use super::code::{Image, NONE};
+use super::entity::{Frame, Object, Pending, Task, Wait};
+use super::run::Machine;
+use super::settings::{ObjectOrder, TaskOrder};
+use canonical::{Graph, Item};
+
+/// What a node stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Thing {
+    Object(u32),
+    Task(u32),
+}
+
+/// Nodes are numbered as they are met.
+struct Builder<'a> {
+    machine: &'a Machine,
+    graph: Graph,
+    numbers: BTreeMap<Thing, usize>,
+    rest: Vec<Thing>,
+    /// Whether fields are told.
+    fields: bool,
+}
+
+impl Machine {
+    pub fn state(&self, image: &Image) -> State {
+        State { shared: self.encode(image, true), local: self.encode(image, false) }
+    }
+
+    /// With fields, everything; without, what the tasks know.
+    fn encode(&self, image: &Image, fields: bool) -> Vec<i64> {
+        let mut builder = Builder {
+            machine: self,
+            graph: Graph::default(),
+            numbers: BTreeMap::new(),
+            rest: Vec::new(),
+            fields,
+        };
+        builder.collect(image);
+        let mut code = builder.graph.canonical();
+        if fields && self.settings.objects == ObjectOrder::Circular {
+            // Whose turn it is.
+            let last = self.cogs_made.iter().position(|&cog| cog == self.last_cog);
+            code.push(last.unwrap_or_default() as i64);
+        }
+        code
+    }
+
+    /// The fields of all objects as terms `object(id,'Class',[field(name,value),..])`, with ids from 1 in the order of
+    /// names in the creation tree.
+    pub fn state_terms(&self, image: &Image) -> Vec<String> {
+        let alive = |id: &u32| self.objects.get(*id).is_some();
+        let mut ids: Vec<u32> = (0..self.references.len() as u32).filter(alive).collect();
+        ids.sort_by(|&a, &b| self.references[a as usize].path.cmp(&self.references[b as usize].path));
+        let mut terms = Vec::new();
+        for (rank, &id) in ids.iter().enumerate() {
+            let Some(object) = self.objects.get(id) else { continue };
+            let class = &image.classes[object.class as usize];
+            let fields = class.fields.iter().zip(&object.fields);
+            let fields: Vec<String> = fields
+                .map(|(name, value)| format!("field({name},{})", crate::value::show(value, image)))
+                .collect();
+            terms.push(format!("object({},'{}',[{}])", rank + 1, class.name, fields.join(",")));
+        }
+        terms
+    }
+}
+
+impl Builder<'_> {
+    fn collect(&mut self, image: &Image) {
+        let machine = self.machine;
+        if self.fields {
+            for id in 0..machine.references.len() as u32 {
+                if machine.objects.get(id).is_some() {
+                    self.number(Thing::Object(id));
+                }
+            }
+        }
+        for p in 0..machine.tasks.len() as u32 {
+            if machine.task(p).is_some_and(|task| !task.is_done() || is_unhandled(task)) {
+                self.number(Thing::Task(p));
+            }
+        }
+        while let Some(thing) = self.rest.pop() {
+            let node = self.numbers[&thing];
+            let mut items = Vec::new();
+            match thing {
+                Thing::Object(id) => self.object(id, &mut items),
+                Thing::Task(p) => {
+                    if let Some(task) = machine.task(p) {
+                        self.task(image, task, &mut items);
+                    }
+                }
+            }
+            self.graph.nodes[node].items = items;
+        }
+    }
+
+    /// The node of a thing, which may be new.
+    fn number(&mut self, thing: Thing) -> usize {
+        if let Some(&known) = self.numbers.get(&thing) {
+            return known;
+        }
+        let path = match thing {
+            Thing::Object(id) => &self.machine.references[id as usize].path,
+            Thing::Task(p) => &self.machine.futures[p as usize].path,
+        };
+        let name = (matches!(thing, Thing::Task(_)), path.to_vec());
+        self.graph.nodes.push(canonical::Node { name, items: Vec::new() });
+        let number = self.graph.nodes.len() - 1;
+        self.numbers.insert(thing, number);
+        self.rest.push(thing);
+        number
+    }
+
+    fn reference(&mut self, object: Option<&Rc<Reference>>, items: &mut Vec<Item>) {
+        match object {
+            None => items.push(Item::Number(-1)),
+            Some(object) => items.push(Item::Node(self.number(Thing::Object(object.id)))),
+        }
+    }
+
+    fn object(&mut self, id: u32, items: &mut Vec<Item>) {
+        let machine = self.machine;
+        let Some(object): Option<&Rc<Object>> = machine.objects.get(id).as_ref() else { return };
+        items.extend([0, i64::from(object.class)].map(Item::Number));
+        if !self.fields {
+            return;
+        }
+        items.push(Item::Number(i64::from(object.dead)));
+        match object.cog.checked_sub(1) {
+            None => items.push(Item::Number(-1)),
+            Some(first) => items.push(Item::Node(self.number(Thing::Object(first)))),
+        }
+        if machine.settings.objects == ObjectOrder::Circular {
+            let made = machine.cogs_made.iter().position(|&cog| cog == id + 1);
+            items.push(Item::Number(made.map_or(-1, |made| made as i64)));
+        }
+        object.fields.iter().for_each(|value| self.value(value, items));
+    }
+
+    fn task(&mut self, image: &Image, task: &Task, items: &mut Vec<Item>) {
+        items.push(Item::Number(1));
+        if let Wait::Done(outcome) = &task.wait {
+            // Of a task that has ended, its value is all that anybody can see; who failed is told besides.
+            items.push(Item::Number(0));
+            match outcome {
+                Ok(value) => self.value(value, items),
+                Err(thrown) => {
+                    let unhandled = is_unhandled(task);
+                    items.extend([i64::from(unhandled), thrown.kind as i64].map(Item::Number));
+                    self.value(&thrown.value, items);
+                    if unhandled {
+                        items.push(Item::Number(i64::from(task.method)));
+                        self.reference(task.object.as_ref(), items);
+                    }
+                }
+            }
+            return;
+        }
+        items.push(Item::Number(if task.method == NONE { -1 } else { i64::from(task.method) }));
+        self.reference(task.object.as_ref(), items);
+        self.wait(task, items);
+        if self.machine.settings.tasks != TaskOrder::Any {
+            items.push(Item::Number(self.place_in_queue(task)));
+        }
+        items.push(Item::Number(task.frames.len() as i64));
+        task.frames.iter().for_each(|frame| self.frame(image, frame, items));
+    }
+
+    /// How many tasks of the same cog joined the queue earlier.
+    fn place_in_queue(&self, task: &Task) -> i64 {
+        let machine = self.machine;
+        let earlier = machine.unfinished.iter().filter_map(|process| machine.task(process.0));
+        earlier.filter(|other| other.cog == task.cog && other.queued < task.queued).count() as i64
+    }
+
+    fn wait(&mut self, task: &Task, items: &mut Vec<Item>) {
+        match &task.wait {
+            Wait::Start => items.push(Item::Number(0)),
+            Wait::Suspended => items.push(Item::Number(1)),
+            Wait::Await { futures, noticed } => {
+                let unseen: &[u32] = if *noticed { &[] } else { futures };
+                items.extend([2, i64::from(*noticed), unseen.len() as i64].map(Item::Number));
+                for &future in unseen {
+                    let node = self.number(Thing::Task(future));
+                    items.push(Item::Node(node));
+                }
+            }
+            Wait::Blocked(future) => {
+                items.push(Item::Number(3));
+                let node = self.number(Thing::Task(*future));
+                items.push(Item::Node(node));
+            }
+            Wait::Choosing(count) => items.extend([4, i64::from(*count)].map(Item::Number)),
+            Wait::Chosen(drawn) => items.extend([5, i64::from(*drawn)].map(Item::Number)),
+            Wait::Done(_) => items.push(Item::Number(6)),
+        }
+    }
+
+    fn frame(&mut self, image: &Image, frame: &Frame, items: &mut Vec<Item>) {
+        debug_assert_eq!(frame.slots.len(), image.bodies[frame.body as usize].slots as usize);
+        items.extend([i64::from(frame.body), i64::from(frame.pc)].map(Item::Number));
+        self.reference(frame.this.as_ref(), items);
+        frame.slots.iter().for_each(|value| self.value(value, items));
+        items.push(Item::Number(frame.handlers.len() as i64));
+        items.extend(frame.handlers.iter().map(|handler| Item::Number(i64::from(handler.at))));
+        items.push(Item::Number(frame.pending.len() as i64));
+        for pending in &frame.pending {
+            match pending {
+                Pending::Nothing => items.push(Item::Number(0)),
+                Pending::Throw(thrown) => {
+                    items.push(Item::Number(1));
+                    self.value(&thrown.value, items);
+                }
+                Pending::Return(value) => {
+                    items.push(Item::Number(2));
+                    self.value(value, items);
+                }
+            }
+        }
+        if let Some(thrown) = &frame.exception {
+            self.value(&thrown.value, items);
+        }
+    }
+
+    /// A value, so that no two values have the same items.
+    fn value(&mut self, value: &Value, items: &mut Vec<Item>) {
+        let mut rest: Vec<(&Value, bool)> = vec![(value, false)];
+        while let Some((value, in_key)) = rest.pop() {
+            let mut put = |numbers: &[i64]| items.extend(numbers.iter().map(|&n| Item::Number(n)));
+            match value {
+                Value::Unit => put(&[0]),
+                Value::Bool(value) => put(&[1, i64::from(*value)]),
+                Value::Int(n) => put(&[2, *n]),
+                Value::Big(n) => bytes(3, &n.to_signed_bytes_le(), &mut put),
+                Value::Rat(rat) => {
+                    bytes(4, &rat.0.to_signed_bytes_le(), &mut put);
+                    bytes(4, &rat.1.to_signed_bytes_le(), &mut put);
+                }
+                Value::Text(text) => bytes(5, text.as_bytes(), &mut put),
+                Value::Null => put(&[6]),
+                Value::Object(object) | Value::Future(object) if in_key => {
+                    put(&[13, i64::from(object.class), object.path.len() as i64]);
+                    object.path.iter().for_each(|&part| put(&[i64::from(part)]));
+                }
+                Value::Object(object) => {
+                    put(&[7]);
+                    items.push(Item::Node(self.number(Thing::Object(object.id))));
+                }
+                Value::Future(future) => {
+                    put(&[8]);
+                    items.push(Item::Node(self.number(Thing::Task(future.id))));
+                }
+                Value::Atom(tag) => put(&[9, i64::from(tag.id)]),
+                Value::Data(data) => {
+                    put(&[9, i64::from(data.tag.id)]);
+                    rest.extend(data.arguments.iter().rev().map(|value| (value, in_key)));
+                }
+                Value::Set(set) => {
+                    put(&[10, set.len() as i64]);
+                    rest.extend(set.iter().rev().map(|value| (value, true)));
+                }
+                Value::Map(map) => {
+                    put(&[11, map.len() as i64]);
+                    rest.extend(map.iter().rev().flat_map(|(key, value)| [(value, in_key), (key, true)]));
+                }
+                Value::Closure(_) => put(&[12]),
+            }
+        }
+    }
+}
+
+/// Whether a task ended with an exception that nobody was told of.
+fn is_unhandled(task: &Task) -> bool {
+    matches!(task.wait, Wait::Done(Err(_))) && !task.rethrown
+}
+
+fn bytes(kind: i64, bytes: &[u8], put: &mut impl FnMut(&[i64])) {
+    put(&[kind, bytes.len() as i64]);
+    bytes.iter().for_each(|&byte| put(&[i64::from(byte)]));
+}
