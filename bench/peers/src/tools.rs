@@ -89,15 +89,27 @@ fn counted(limit: Duration, check: impl FnOnce(Arc<AtomicU64>)) -> Check {
 }
 
 mod in_mazurka {
-    crate::programs::programs!(mazurka);
+    use mazurka as tool;
+    mod text {
+        include!("text.rs");
+    }
+    pub use text::run;
 }
 
 mod in_loom {
-    crate::programs::programs!(loom);
+    use loom as tool;
+    mod text {
+        include!("text.rs");
+    }
+    pub use text::run;
 }
 
 mod in_shuttle {
-    crate::programs::programs!(shuttle);
+    use shuttle as tool;
+    mod text {
+        include!("text.rs");
+    }
+    pub use text::run;
 }
 
 #[cfg(test)]

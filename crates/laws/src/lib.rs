@@ -2,8 +2,11 @@
 //!
 //! A program is run by brute force and under every algorithm, in several orders; [`check`] says which law is broken, if
 //! any. Programs come from [`generate`] (fresh) and [`mutate`] (mutants of a corpus of programs that broke something
-//! once); what breaks a law is made small by [`shrink`]. [`abs_text`] is for texts of ABS, right ones and wrong ones. [`closures`] acts programs out in Rust, over the library.
+//! once); what breaks a law is made small by [`shrink`]. [`closures`] acts
+//! programs out in Rust, over the library. [`abs`] is about ABS programs, and [`abs_text`] about texts that may be none.
+//! [`diamonds`] looks at labels themselves.
 
+pub mod abs;
 pub mod abs_text;
 mod abs_well_formed;
 pub mod closures;
@@ -13,6 +16,7 @@ pub mod fuzz;
 pub mod generate;
 mod laws;
 pub mod mutate;
+mod observers;
 pub mod random;
 pub mod repairs;
 pub mod shrink;

@@ -1,11 +1,11 @@
 //! `mazurka-fuzz`: random programs against the laws, for as long as one likes.
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mazurka_laws::fuzz::{Campaign, Outcome, run};
 use mazurka_laws::repairs::broken_builds;
-use mazurka_laws::{Subject, closures, corpus};
+use mazurka_laws::{Subject, abs, abs_text, closures, corpus};
 
 const USAGE: &str = "usage: mazurka-fuzz [options]
   --seed N      the seed of the campaign (default: drawn from the time)
@@ -15,7 +15,9 @@ const USAGE: &str = "usage: mazurka-fuzz [options]
   --threads N   how many threads (default: all cores)
   --corpus T    make mutants only of programs of the corpus with T in their name
   --without R   take repair R out of the algorithms and see the laws break
-  --closures    act the programs out in Rust, over the library, and compare";
+  --closures    act the programs out in Rust, over the library, and compare
+  --abs         ABS programs, random ones and mutants
+  --abs-text    texts that may be no ABS programs: whether each is refused with a place, or makes sense";
 
 fn main() -> ExitCode {
     if std::env::args().skip(1).any(|argument| argument == "--help" || argument == "-h") {
@@ -23,9 +25,12 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let all = arguments.len();
-    arguments.retain(|argument| argument != "--closures");
-    let as_closures = arguments.len() < all;
+    let mut asked = |flag: &str| {
+        let all = arguments.len();
+        arguments.retain(|argument| argument != flag);
+        arguments.len() < all
+    };
+    let what = (asked("--closures"), asked("--abs"), asked("--abs-text"));
     let campaign = match options(arguments.into_iter()) {
         Ok(campaign) => campaign,
         Err(message) => {
@@ -33,18 +38,95 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    let wrong = match what {
+        (false, false, false) => fuzz_laws(&campaign),
+        (true, false, false) => fuzz_closures(campaign),
+        (false, true, false) => fuzz_abs(campaign),
+        (false, false, true) => fuzz_abs_text(&campaign),
+        _ => {
+            eprintln!("mazurka-fuzz: --closures, --abs and --abs-text exclude each other");
+            return ExitCode::from(2);
+        }
+    };
+    ExitCode::from(u8::from(wrong))
+}
+
+/// Programs against the laws; gives whether one is broken.
+fn fuzz_laws(campaign: &Campaign) -> bool {
     println!("seed {}: corpus of {} programs", campaign.seed, campaign.corpus.len());
-    if as_closures {
-        return ExitCode::from(u8::from(fuzz_closures(campaign)));
+    let outcome = run(campaign);
+    report(campaign, &outcome);
+    outcome.found.is_some()
+}
+
+/// ABS programs against the laws; gives whether one is broken.
+fn fuzz_abs(campaign: Campaign) -> bool {
+    let Campaign { seed, first, programs, time, threads, .. } = campaign;
+    let corpus = abs::corpus();
+    println!("seed {seed}: corpus of {} ABS programs", corpus.len());
+    let outcome = abs::run(&abs::Campaign { seed, first, programs, time, threads, corpus });
+    println!(
+        "{} ABS programs ({} mutants), {} classes, in {:.1} s under naive, source and optimal",
+        outcome.held,
+        outcome.mutants,
+        outcome.classes,
+        outcome.time.as_secs_f64()
+    );
+    println!("too large for brute force: {}, of which only labels were looked at", outcome.too_large);
+    let Some(found) = &outcome.found else {
+        println!("no law broken");
+        return false;
+    };
+    println!(
+        "LAW BROKEN by program {} of seed {seed} under {:?}: {}",
+        found.index, found.settings, found.broken
+    );
+    println!("again: mazurka-fuzz --abs --seed {seed} --first {} --programs 1", found.index);
+    println!("--- \n{}", found.text);
+    true
+}
+
+/// Texts that may be no ABS programs; gives whether the front end did something wrong with one.
+fn fuzz_abs_text(campaign: &Campaign) -> bool {
+    let started = Instant::now();
+    let corpus = abs_text::corpus();
+    let threads = campaign.threads.max(1) as u64;
+    let share = campaign.programs.div_ceil(threads);
+    let outcomes: Vec<abs_text::Outcome> = std::thread::scope(|scope| {
+        let part = |k: u64| {
+            let first = campaign.first + k * share;
+            let texts = share.min((campaign.first + campaign.programs).saturating_sub(first));
+            let part = abs_text::Campaign { seed: campaign.seed, first, texts, corpus: corpus.clone() };
+            scope.spawn(move || abs_text::run(&part))
+        };
+        let parts: Vec<_> = (0..threads).map(part).collect();
+        parts.into_iter().map(|part| part.join().expect("a panic is an outcome")).collect()
+    });
+    let sum = |count: fn(&abs_text::Outcome) -> u64| outcomes.iter().map(count).sum::<u64>();
+    println!(
+        "seed {}: {} texts accepted, {} refused with {} errors, in {:.1} s, the slowest in {} ms",
+        campaign.seed,
+        sum(|outcome| outcome.accepted),
+        sum(|outcome| outcome.refused),
+        sum(|outcome| outcome.errors),
+        started.elapsed().as_secs_f64(),
+        outcomes.iter().map(|outcome| outcome.slowest.as_millis()).max().unwrap_or(0)
+    );
+    match outcomes.iter().find_map(|outcome| outcome.found.as_ref()) {
+        None => println!("nothing wrong"),
+        Some((index, text, what)) => {
+            println!("WRONG: text {index}: {what}");
+            println!("again: mazurka-fuzz --abs-text --seed {} --first {index} --programs 1", campaign.seed);
+            println!("--- \n{text}");
+        }
     }
-    let outcome = run(&campaign);
-    report(&campaign, &outcome);
-    ExitCode::from(u8::from(outcome.found.is_some()))
+    outcomes.iter().any(|outcome| outcome.found.is_some())
 }
 
 /// Acts programs out as closures; gives whether something is wrong.
 fn fuzz_closures(campaign: Campaign) -> bool {
     let Campaign { seed, first, programs, time, threads, corpus, .. } = campaign;
+    println!("seed {seed}: corpus of {} programs", corpus.len());
     let outcome = closures::run(&closures::Campaign { seed, first, programs, time, threads, corpus });
     println!(
         "{} programs ({} mutants of the corpus), {} classes, in {:.1} s: closure and program agree, brute force and \

@@ -136,4 +136,8 @@ impl<R: Run> Monitor<R> for Gather<'_> {
         }
         ControlFlow::Continue(())
     }
+
+    fn begin_again(&mut self) {
+        self.essence = Essence::default();
+    }
 }
