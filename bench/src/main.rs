@@ -4,6 +4,8 @@
 //! processes. `mazurka-bench --instructions` counts instructions instead, by running itself under valgrind: slower, but
 //! the same on a noisy machine. Each figure is a difference of two searches of different length, so that starting up
 //! does not count.
+//!
+//! `mazurka-bench --abs` runs the programs of `bench/abs` and compares their counts with those of `bench/abs/expected.tsv`.
 
 mod steps;
 
@@ -92,12 +94,31 @@ fn main() -> ExitCode {
             };
             run(Search { family, size, algorithm, executions });
         }
+        ["--abs"] => return abs_table(),
         _ => {
-            eprintln!("usage: mazurka-bench [--instructions]");
+            eprintln!("usage: mazurka-bench [--instructions | --abs]");
             return ExitCode::from(2);
         }
     }
     ExitCode::SUCCESS
+}
+
+/// Prints the table of active objects; fails if a count differs.
+fn abs_table() -> ExitCode {
+    let expected = match mazurka_bench::abs_table::expected() {
+        Ok(expected) => expected,
+        Err(wrong) => {
+            eprintln!("mazurka-bench: {wrong}");
+            return ExitCode::from(2);
+        }
+    };
+    match mazurka_bench::abs_table::print(&expected) {
+        0 => ExitCode::SUCCESS,
+        wrong => {
+            eprintln!("mazurka-bench: {wrong} of {} rows differ from what is expected", expected.len());
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn tables(unit: &str, measure: fn(Search) -> f64) {

@@ -248,11 +248,20 @@ pub enum StatementKind {
     If(Expr, Vec<Statement>, Vec<Statement>),
     While(Expr, Vec<Statement>),
     /// `foreach (x, i in list) { .. }`: the element, the index if it has a name.
-    ForEach { element: Slot, index: Option<Slot>, list: Expr, body: Vec<Statement> },
+    ForEach {
+        element: Slot,
+        index: Option<Slot>,
+        list: Expr,
+        body: Vec<Statement>,
+    },
     /// The first branch that matches; none: `PatternMatchFailException`.
     Switch(Expr, Vec<(Pattern, Vec<Statement>)>),
     /// Handlers match the exception; none matches: it goes on. `finally` runs in any case.
-    Try { body: Vec<Statement>, handlers: Vec<(Pattern, Vec<Statement>)>, finally: Vec<Statement> },
+    Try {
+        body: Vec<Statement>,
+        handlers: Vec<(Pattern, Vec<Statement>)>,
+        finally: Vec<Statement>,
+    },
     Throw(Expr),
     /// The last statement of a body or of a branch that ends it.
     Return(Expr),
@@ -315,9 +324,16 @@ pub enum ExprKind {
     Field(FieldId),
     Construct(ConstructorId, Vec<Expr>),
     /// Value arguments, then closures if the function is second-order.
-    Apply { function: FunctionId, arguments: Vec<Expr>, closures: Vec<Closure> },
+    Apply {
+        function: FunctionId,
+        arguments: Vec<Expr>,
+        closures: Vec<Closure>,
+    },
     /// A function parameter, called: the slot holds a closure.
-    ApplySlot { function: Slot, arguments: Vec<Expr> },
+    ApplySlot {
+        function: Slot,
+        arguments: Vec<Expr>,
+    },
     Not(Box<Expr>),
     Negate(Box<Expr>),
     Binary(Binary, Box<Expr>, Box<Expr>),

@@ -34,12 +34,10 @@ fn the_deadlock_of_the_database() {
     assert_eq!(
         told,
         [
-            "task main: start -> return Unit [new DBImp_1; new WorkerImp_2; DBImp_1!register(WorkerImp_2); \
+            "start -> return [new DBImp_1; new WorkerImp_2; DBImp_1!register(WorkerImp_2); \
              WorkerImp_2!work(DBImp_1)]",
-            "task register 0.0 of DBImp_1: start -> blocked at line 16 on ping 0.0.0 of WorkerImp_2 \
-             [WorkerImp_2!ping(5)]",
-            "task work 0.1 of WorkerImp_2: start -> blocked at line 32 on getData 0.1.0 of DBImp_1 \
-             [DBImp_1!getData(WorkerImp_2)]",
+            "start -> blocked at line 16 for ping 0.0.0 of WorkerImp_2 [WorkerImp_2!ping(5)]",
+            "start -> blocked at line 32 for getData 0.1.0 of DBImp_1 [DBImp_1!getData(WorkerImp_2)]",
         ]
     );
     assert!(run.enabled().is_empty());
@@ -57,9 +55,9 @@ fn the_deadlock_of_the_database() {
     );
     assert_eq!(
         run.deadlock_message(&waiting).expect("a cycle"),
-        "register 0.0 of DBImp_1 holds cog DBImp_1 and waits for ping 0.0.0 of WorkerImp_2, which needs cog \
-         WorkerImp_2, held by work 0.1 of WorkerImp_2, which holds cog WorkerImp_2 and waits for getData 0.1.0 of DBImp_1, \
-         which needs cog DBImp_1, held by register 0.0 of DBImp_1"
+        "register 0.0 of DBImp_1 blocks cog DBImp_1 until ping 0.0.0 of WorkerImp_2 returns, which can't start since \
+         work 0.1 of WorkerImp_2 blocks cog WorkerImp_2 until getData 0.1.0 of DBImp_1 returns, which can't start since \
+         register 0.0 of DBImp_1 blocks cog DBImp_1"
     );
 }
 
@@ -69,14 +67,14 @@ fn reads_and_writes_with_their_sources() {
     assert_eq!(
         told[1..],
         [
-            "task p 0.0 of SharedImp_1: start -> return Unit reads SharedImp_1.x = -2 of step 0 writes \
+            "start -> return reads SharedImp_1.x = -2 of step 0 writes \
              SharedImp_1.x = -1",
-            "task r 0.2 of SharedImp_1: start -> return Unit reads SharedImp_1.x = -1 of step 1 reads \
+            "start -> return reads SharedImp_1.x = -1 of step 1 reads \
              SharedImp_1.z = -2 of step 0 writes SharedImp_1.x = 0 writes SharedImp_1.z = -1",
-            "task q 0.1 of SharedImp_1: start -> return Unit reads SharedImp_1.z = -1 of step 2",
+            "start -> return reads SharedImp_1.z = -1 of step 2",
         ]
     );
-    assert_eq!(run.final_state_terms(), ["object(1,'SharedImp',[field(z,-1),field(x,0)])"]);
+    assert_eq!(run.final_state_terms(), ["object(SharedImp_1,'SharedImp',[field(z,-1),field(x,0)])"]);
 }
 
 #[test]
@@ -100,13 +98,13 @@ fn a_segment_as_data() {
     let second = run.step_recorded(task, 0, &mut Label::default()).expect("a step");
     assert_eq!((second.object.as_deref(), second.printed), (Some("C_1"), vec!["hi".to_owned()]));
     assert_eq!(second.end, SegmentEnd::Suspended);
-    assert_eq!(run.final_state_terms(), ["object(1,'C',[field(seen,list[4])])"]);
+    assert_eq!(run.final_state_terms(), ["object(C_1,'C',[field(seen,list[4])])"]);
     let third = run.step_recorded(task, 0, &mut Label::default()).expect("a step");
     assert_eq!((third.start, third.end), (SegmentStart::Resumes, SegmentEnd::Returned("8".to_owned())));
     let last = run.step_recorded(main, 0, &mut Label::default()).expect("a step");
     assert_eq!(last.end, SegmentEnd::Threw("AssertionFailException".to_owned()));
     let failure = &run.failures()[0];
-    assert_eq!(failure.message, "AssertionFailException leaves main: assertion failed: r == 9");
+    assert_eq!(failure.message, "assertion failed: r == 9 (AssertionFailException leaves main)");
     assert_eq!(failure.place.as_ref().map(|place| place.line), Some(7));
     run.rewind(3);
     assert!(run.failures().is_empty());

@@ -41,7 +41,7 @@ impl Command {
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub struct CheckArgs {
-    /// The program (.maz)
+    /// The program: a .maz file, or the .abs files of one program
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -73,7 +73,7 @@ pub struct CheckArgs {
     #[arg(long)]
     pub full_trace: bool,
 
-    /// Options for the front end, after --; for .maz: --param NAME=VALUE
+    /// Options for the front end, after --: --param NAME=VALUE, and for .abs others (docs/abs.md)
     #[arg(last = true, value_name = "FRONT-END OPTIONS")]
     pub front_end: Vec<String>,
 }
@@ -86,8 +86,9 @@ one ends the command.";
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub struct CompareArgs {
-    /// The program (.maz)
-    pub file: PathBuf,
+    /// The program: a .maz file, or the .abs files of one program
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
 
     /// Which algorithms, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "naive,source,optimal")]
@@ -101,7 +102,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub limits: LimitArgs,
 
-    /// Options for the front end, after --; for .maz: --param NAME=VALUE
+    /// Options for the front end, after --: --param NAME=VALUE, and for .abs others (docs/abs.md)
     #[arg(last = true, value_name = "FRONT-END OPTIONS")]
     pub front_end: Vec<String>,
 }
@@ -202,12 +203,14 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+    use crate::abs::AbsOptions;
     use crate::litmus::LitmusOptions;
 
     #[test]
     fn the_arguments_are_well_formed() {
         Cli::command().debug_assert();
         LitmusOptions::command().debug_assert();
+        AbsOptions::command().debug_assert();
     }
 
     #[test]
@@ -231,8 +234,8 @@ mod tests {
     fn the_page_of_the_command_names_exactly_its_options() {
         let page = include_str!("../../../docs/command.md");
         let mut options = BTreeSet::new();
-        let front_end = LitmusOptions::command();
-        for command in Cli::command().get_subcommands().chain([&front_end]) {
+        let front_ends = [LitmusOptions::command(), AbsOptions::command()];
+        for command in Cli::command().get_subcommands().chain(&front_ends) {
             for argument in command.get_arguments() {
                 options.extend(argument.get_long().map(|long| format!("--{long}")));
             }

@@ -1,21 +1,21 @@
 //! `mazurka check`: looks for failures of a program.
 
-use std::path::Path;
+use std::path::PathBuf;
 
-use mazurka_explore::Limits;
+use mazurka_explore::{Algorithm, Limits, Monitor, NoMonitor};
 use mazurka_program::{Explain, Program, Schedule};
-use mazurka_report::{Progress, Report, Subject, TextOptions, check, check_schedule, json, text};
+use mazurka_report::{
+    Progress, Report, Subject, TextOptions, Wording, check_observed, check_schedule, json, text,
+};
 
 use crate::args::{CheckArgs, LimitArgs, algorithm};
 use crate::input::{self, FrontEnd};
 use crate::trouble::Trouble;
-use crate::{interrupt, litmus, output};
+use crate::{abs, interrupt, litmus, output};
 
 /// Checks, reports, and gives the exit status.
 pub fn run(arguments: &CheckArgs) -> Result<u8, Trouble> {
-    let [file] = arguments.files.as_slice() else {
-        return Err(Trouble::unsupported("a .maz program is one file; check them one at a time"));
-    };
+    let front_end = input::front_end_of(&arguments.files)?;
     // Whatever can be refused without looking at the program is.
     let algorithm = algorithm(&arguments.algorithm).map_err(Trouble::unsupported)?;
     if arguments.as_published {
@@ -24,23 +24,55 @@ pub fn run(arguments: &CheckArgs) -> Result<u8, Trouble> {
         ));
     }
     let schedule = arguments.replay.as_deref().map(|text| schedule(text, &arguments.limits)).transpose()?;
-    let front_end = input::front_end(file)?;
-    let program = match front_end {
-        FrontEnd::Litmus => litmus::load(file, &arguments.front_end)?,
+    let job = Job { algorithm, schedule, arguments };
+    let report = match (front_end, arguments.files.as_slice()) {
+        (FrontEnd::Litmus, [file, ..]) => {
+            let program = litmus::load(file, &arguments.front_end)?;
+            job.judge(&program, Wording::COMMAND, &mut NoMonitor)?
+        }
+        (_, files) => {
+            let (program, wishes) = abs::load(files, &arguments.front_end)?;
+            wishes.suit(algorithm)?;
+            let mut observer = wishes.observer();
+            let mut report = job.judge(&program, abs::WORDING, &mut observer)?;
+            wishes.fulfil(&program, observer, &mut report)?;
+            report
+        }
     };
-    let program_name = file.display().to_string();
-    let subject =
-        Subject { program: program_name, options: arguments.front_end.clone(), ..Subject::default() };
-    let report = match schedule {
-        Some(schedule) => check_schedule(&program, subject, schedule).map_err(|misfit| {
-            Trouble::input(format!(
-                "{misfit}; a schedule fits only the program that it was printed for, with the same options after --"
-            ))
-        })?,
-        None => search(&program, subject, algorithm, arguments)?,
-    };
-    output::stdout(&written(&report, arguments, file))?;
+    output::stdout(&written(&report, arguments))?;
     Ok(report.verdict().exit_status())
+}
+
+/// What is to be done with a program.
+struct Job<'a> {
+    algorithm: Algorithm,
+    schedule: Option<Schedule>,
+    arguments: &'a CheckArgs,
+}
+
+impl Job<'_> {
+    /// Searches, or runs the schedule; the observer is told of the executions of a search.
+    fn judge<P>(
+        &self,
+        program: &P,
+        wording: Wording,
+        observer: &mut dyn Monitor<P::Run>,
+    ) -> Result<Report, Trouble>
+    where
+        P: Program,
+        P::Run: Explain,
+    {
+        let options = self.arguments.front_end.clone();
+        let subject = Subject { program: input::name_of(&self.arguments.files), options, wording };
+        match &self.schedule {
+            Some(schedule) => check_schedule(program, subject, schedule.clone()).map_err(|misfit| {
+                Trouble::input(format!(
+                    "{misfit}; a schedule fits only the program that it was printed for, with the same options after --"
+                ))
+            }),
+            None => search(program, subject, self.algorithm, self.arguments, observer),
+        }
+    }
 }
 
 /// The schedule to run. One that is longer than executions may be is refused before it is laid out in memory.
@@ -65,8 +97,9 @@ fn steps_of(text: &str) -> usize {
 fn search<P>(
     program: &P,
     subject: Subject,
-    algorithm: mazurka_explore::Algorithm,
+    algorithm: Algorithm,
     arguments: &CheckArgs,
+    observer: &mut dyn Monitor<P::Run>,
 ) -> Result<Report, Trouble>
 where
     P: Program,
@@ -80,12 +113,12 @@ where
     };
     let report = {
         let _interruptible = interrupt::listen();
-        check(program, subject, algorithm, &options, Some(&mut watch))
+        check_observed(program, subject, algorithm, &options, Some(&mut watch), observer)
     };
     report.map_err(Trouble::internal)
 }
 
-fn written(report: &Report, arguments: &CheckArgs, file: &Path) -> String {
+fn written(report: &Report, arguments: &CheckArgs) -> String {
     if arguments.json {
         return format!("{}\n", json(report));
     }
@@ -93,14 +126,15 @@ fn written(report: &Report, arguments: &CheckArgs, file: &Path) -> String {
         width: output::columns(),
         colour: output::colour_on_stdout(),
         full_trace: arguments.full_trace,
-        replay_command: &|schedule| replay_command(file, schedule, &arguments.front_end),
+        replay_command: &|schedule| replay_command(&arguments.files, schedule, &arguments.front_end),
     };
     text(report, &options)
 }
 
 /// The command that runs a schedule again, ready to be pasted into a shell.
-fn replay_command(file: &Path, schedule: &str, front_end: &[String]) -> String {
-    let mut command = format!("mazurka check {} --replay '{schedule}'", quoted(&file.display().to_string()));
+fn replay_command(files: &[PathBuf], schedule: &str, front_end: &[String]) -> String {
+    let files: Vec<String> = files.iter().map(|file| quoted(&file.display().to_string())).collect();
+    let mut command = format!("mazurka check {} --replay '{schedule}'", files.join(" "));
     let steps = steps_of(schedule);
     if steps > Limits::default().depth {
         command += &format!(" --max-depth {steps}");
@@ -138,11 +172,11 @@ mod tests {
     #[test]
     fn a_pasted_command_means_what_it_says() {
         let options = ["--param".to_owned(), "n=3".to_owned()];
-        let command = replay_command(Path::new("it's here.maz"), "v1:0", &options);
+        let command = replay_command(&["it's here.maz".into()], "v1:0", &options);
         assert_eq!(command, r"mazurka check 'it'\''s here.maz' --replay 'v1:0' -- --param n=3");
-        let command = replay_command(Path::new("it's\n\x1b.maz"), "v1:0", &[]);
+        let command = replay_command(&["it's\n\x1b.maz".into()], "v1:0", &[]);
         assert_eq!(command, r"mazurka check $'it\'s\x0a\x1b.maz' --replay 'v1:0'");
-        let command = replay_command(Path::new("a.maz"), "v1:0*100000,1", &[]);
+        let command = replay_command(&["a.maz".into()], "v1:0*100000,1", &[]);
         assert_eq!(command, "mazurka check a.maz --replay 'v1:0*100000,1' --max-depth 100001");
     }
 

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use mazurka_explore::{Algorithm, Options};
+use mazurka_program::{Explain, Program};
 use mazurka_report::json::survey_json;
-use mazurka_report::{Progress, Subject, Survey, survey_row};
+use mazurka_report::{Progress, Subject, Survey, SurveyRow, survey_row};
 
 use crate::args::{CompareArgs, algorithm};
 use crate::input::{self, FrontEnd};
 use crate::trouble::{self, Trouble};
-use crate::{interrupt, litmus, output};
+use crate::{abs, interrupt, litmus, output};
 
 /// What `naive` gets where no time limit is given: it would rarely end.
 const NAIVE_TIME: Duration = Duration::from_secs(10);
@@ -21,32 +22,48 @@ pub fn run(arguments: &CompareArgs) -> Result<u8, Trouble> {
         .iter()
         .map(|name| algorithm(name.trim()).map_err(Trouble::unsupported))
         .collect::<Result<_, _>>()?;
-    let front_end = input::front_end(&arguments.file)?;
-    let program = match front_end {
-        FrontEnd::Litmus => litmus::load(&arguments.file, &arguments.front_end)?,
+    let (rows, not_run) = match (input::front_end_of(&arguments.files)?, arguments.files.as_slice()) {
+        (FrontEnd::Litmus, [file, ..]) => {
+            rows(&litmus::load(file, &arguments.front_end)?, algorithms, arguments)
+        }
+        (_, files) => {
+            let (program, wishes) = abs::load(files, &arguments.front_end)?;
+            wishes.refuse()?;
+            algorithms.iter().try_for_each(|&algorithm| wishes.suit(algorithm))?;
+            rows(&program, algorithms, arguments)
+        }
     };
+    let program = input::name_of(&arguments.files);
+    let subject = Subject { program, options: arguments.front_end.clone(), ..Subject::default() };
+    report(&Survey { subject, rows }, &not_run, arguments)
+}
+
+/// A row for each algorithm, and the algorithms that were not run because of an interruption.
+fn rows<P>(
+    program: &P,
+    algorithms: Vec<Algorithm>,
+    arguments: &CompareArgs,
+) -> (Vec<SurveyRow>, Vec<&'static str>)
+where
+    P: Program,
+    P::Run: Explain,
+{
     let row = |algorithm| {
         let mut progress = Progress::new();
         let watch = &mut |counts: &_, share| {
             progress.update(counts, share);
             interrupt::asked()
         };
-        survey_row(&program, algorithm, &options(arguments, algorithm), Some(watch))
+        survey_row(program, algorithm, &options(arguments, algorithm), Some(watch))
     };
     let mut rows = Vec::new();
     let mut left = algorithms.into_iter();
-    {
-        let _interruptible = interrupt::listen();
-        while interrupt::asked().is_continue() {
-            let Some(algorithm) = left.next() else { break };
-            rows.push(row(algorithm));
-        }
+    let _interruptible = interrupt::listen();
+    while interrupt::asked().is_continue() {
+        let Some(algorithm) = left.next() else { break };
+        rows.push(row(algorithm));
     }
-    let not_run: Vec<&str> = left.map(Algorithm::name).collect();
-    let program = arguments.file.display().to_string();
-    let subject = Subject { program, options: arguments.front_end.clone(), ..Subject::default() };
-    let survey = Survey { subject, rows };
-    report(&survey, &not_run, arguments)
+    (rows, left.map(Algorithm::name).collect())
 }
 
 fn options(arguments: &CompareArgs, algorithm: Algorithm) -> Options {

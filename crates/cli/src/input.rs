@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::trouble::Trouble;
 
@@ -16,6 +16,30 @@ const LARGEST_SCHEDULE: u64 = 64 << 20;
 pub enum FrontEnd {
     /// `.maz`
     Litmus,
+    /// `.abs`
+    Abs,
+}
+
+/// The front end for the files of one program.
+pub fn front_end_of(paths: &[PathBuf]) -> Result<FrontEnd, Trouble> {
+    let mut kinds = paths.iter().map(|path| front_end(path));
+    let first = kinds.next().unwrap_or_else(|| Err(Trouble::input("no file is given")))?;
+    for kind in kinds {
+        if kind? != first {
+            return Err(Trouble::unsupported("the files of one program are of one kind; check others apart"));
+        }
+    }
+    match first {
+        FrontEnd::Litmus if paths.len() > 1 => {
+            Err(Trouble::unsupported("a .maz program is one file; check them one at a time"))
+        }
+        first => Ok(first),
+    }
+}
+
+/// How the files of one program are called together.
+pub fn name_of(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// The front end for a file.
@@ -26,11 +50,12 @@ pub fn front_end(path: &Path) -> Result<FrontEnd, Trouble> {
     }
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("maz") => Ok(FrontEnd::Litmus),
-        Some(known @ ("rs" | "c" | "abs" | "beam")) => {
-            Err(Trouble::unsupported(format!("{name}: .{known} files are not supported yet; programs are .maz files")))
-        }
+        Some("abs") => Ok(FrontEnd::Abs),
+        Some(known @ ("rs" | "c" | "beam")) => Err(Trouble::unsupported(format!(
+            "{name}: .{known} files are not supported yet; programs are .maz or .abs files"
+        ))),
         _ => Err(Trouble::unsupported(format!(
-            "{name}: not a file of a known kind; programs are .maz files (.rs, .c, .abs and .beam are not supported yet)"
+            "{name}: not a file of a known kind; programs are .maz or .abs files (.rs, .c and .beam are not supported yet)"
         ))),
     }
     .map_err(|trouble| trouble.at(name))

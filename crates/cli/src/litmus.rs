@@ -28,7 +28,7 @@ pub fn read(path: &Path) -> Result<(Ast, Source), Trouble> {
     let source = Source { name: path.display().to_string(), text: input::read_program(path)? };
     match parse(&source) {
         Ok(ast) => Ok((ast, source)),
-        Err(diagnostics) => Err(Trouble::of_file(diagnostics, source)),
+        Err(diagnostics) => Err(Trouble::of_file(&diagnostics, &source)),
     }
 }
 
@@ -44,7 +44,7 @@ pub fn load(path: &Path, options: &[String]) -> Result<Litmus, Trouble> {
     let (ast, source) = read(path)?;
     check_names(&params, &ast)
         .map_err(|why| Trouble::input(format!("{}: {why}", path.display())).at(path.display()))?;
-    compile(&ast, &source, &params).map_err(|diagnostics| Trouble::of_file(diagnostics, source))
+    compile(&ast, &source, &params).map_err(|diagnostics| Trouble::of_file(&diagnostics, &source))
 }
 
 /// Complains of names that are no parameter's, and says which there are.

@@ -4,6 +4,7 @@
 //! arguments become options of those, and verdicts become exit statuses: 0 pass, 1 failure, 2 no verdict (usage, bad
 //! input, unsupported, a bug of ours), 3 not exhaustive.
 
+mod abs;
 mod args;
 mod check;
 mod compare;

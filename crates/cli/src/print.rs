@@ -7,7 +7,10 @@ use crate::{litmus, output};
 
 /// Prints, and gives the exit status.
 pub fn run(arguments: &PrintArgs) -> Result<u8, Trouble> {
-    let FrontEnd::Litmus = input::front_end(&arguments.file)?;
+    if input::front_end(&arguments.file)? == FrontEnd::Abs {
+        let name = arguments.file.display();
+        return Err(Trouble::unsupported(format!("{name}: print is not supported for .abs files")).at(name));
+    }
     let (ast, _) = litmus::read(&arguments.file)?;
     output::stdout(&mazurka_litmus::print(&ast))?;
     Ok(0)

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use mazurka_abs::model::SourceFile;
 use mazurka_litmus::{Diagnostic, Source, place, render};
 use mazurka_report::json::{DiagnosticJson, ErrorKind, ErrorReport, error_json};
 
@@ -22,10 +23,8 @@ pub struct Trouble {
 #[derive(Debug)]
 enum Rendered {
     Message,
-    /// What clap says, with usage and hints.
+    /// What clap says, with usage and hints; or what is wrong with a file, with excerpts of it.
     Text(String),
-    /// What is wrong with a file, with excerpts of it.
-    Excerpts(Vec<Diagnostic>, Source),
 }
 
 impl Trouble {
@@ -77,19 +76,42 @@ impl Trouble {
     }
 
     /// What is wrong with a file. There is at least one thing.
-    pub fn of_file(diagnostics: Vec<Diagnostic>, source: Source) -> Trouble {
+    pub fn of_file(diagnostics: &[Diagnostic], source: &Source) -> Trouble {
         let told: Vec<DiagnosticJson> = diagnostics
             .iter()
             .map(|diagnostic| DiagnosticJson {
                 message: diagnostic.message.clone(),
-                location: Some(location(diagnostic, &source)),
+                location: Some(location(diagnostic, source)),
                 help: diagnostic.help.clone(),
             })
             .collect();
+        let mut trouble = Trouble::of_told(told);
+        trouble.rendered = Rendered::Text(render(diagnostics, source, output::colour_on_stderr()));
+        trouble
+    }
+
+    /// What is wrong with a program of active objects, whose places are in these files. There is at least one thing.
+    pub fn of_abs(diagnostics: &[mazurka_abs::Diagnostic], files: &[SourceFile]) -> Trouble {
+        let told = |diagnostic: &mazurka_abs::Diagnostic| DiagnosticJson {
+            message: diagnostic.message.clone(),
+            location: files.get(diagnostic.span.file as usize).map(|file| {
+                let (line, column) = mazurka_abs::place(file, diagnostic.span);
+                format!("{}:{line}:{column}", file.name)
+            }),
+            help: diagnostic.help.clone(),
+        };
+        let rendered = mazurka_abs::render(diagnostics, files, output::colour_on_stderr());
+        let mut trouble = Trouble::of_told(diagnostics.iter().map(told).collect());
+        trouble.rendered = Rendered::Text(rendered);
+        trouble
+    }
+
+    /// What is wrong with a file, as machines read it.
+    fn of_told(told: Vec<DiagnosticJson>) -> Trouble {
         let message = told.first().map_or(String::new(), |first| first.message.clone());
         let location = told.first().and_then(|first| first.location.clone());
         let report = ErrorReport { kind: ErrorKind::Input, message, location, diagnostics: told };
-        Trouble { report: Box::new(report), rendered: Rendered::Excerpts(diagnostics, source) }
+        Trouble { report: Box::new(report), rendered: Rendered::Message }
     }
 
     /// Tells it: people on stderr, and machines on stdout if they asked.
@@ -101,9 +123,6 @@ impl Trouble {
         let text = match &self.rendered {
             Rendered::Message => format!("error: {}\n", self.report.message),
             Rendered::Text(text) => text.clone(),
-            Rendered::Excerpts(diagnostics, source) => {
-                render(diagnostics, source, output::colour_on_stderr())
-            }
         };
         output::stderr(&text);
         ExitCode::from(EXIT)

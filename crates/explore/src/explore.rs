@@ -2,10 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_program::{Program, Run};
+use mazurka_program::{Footprints, Program, Run};
 use mazurka_trace::Trace;
 
-use crate::{Algorithm, Counts, Options, Summary, naive, optimal, source};
+use crate::{Algorithm, Counts, NotExhaustive, Options, Summary};
+use crate::{convergent, naive, observers, optimal, source, source_context};
 
 /// How an execution ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,11 +58,22 @@ pub fn explore<P: Program>(
     options: &Options,
     monitor: &mut dyn Monitor<P::Run>,
 ) -> Summary {
+    if algorithm.compares_states() && !program.start(Footprints::Dynamic).named_state(&mut Vec::new()) {
+        let not_exhaustive = Some(NotExhaustive::NoStates(algorithm));
+        return Summary { counts: Counts::default(), not_exhaustive, broken: None };
+    }
+    if algorithm == Algorithm::OptimalObservers && !program.start(Footprints::Dynamic).tells_observers() {
+        let not_exhaustive = Some(NotExhaustive::NoObservers);
+        return Summary { counts: Counts::default(), not_exhaustive, broken: None };
+    }
     loop {
         let summary = match algorithm {
             Algorithm::Naive => naive::explore(program, options, monitor),
             Algorithm::Source => source::explore(program, options, monitor),
             Algorithm::Optimal => optimal::explore(program, options, monitor),
+            Algorithm::OptimalObservers => observers::explore(program, options, monitor),
+            Algorithm::SourceContext => source_context::explore(program, options, monitor),
+            Algorithm::Convergent => convergent::explore(program, options, monitor),
         };
         if !program.begin_again() {
             return summary;

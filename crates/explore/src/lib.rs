@@ -4,14 +4,16 @@
 //! of each execution. Each algorithm is in the file of its name and knows programs only through the traits of
 //! `mazurka-program`, executions only through `mazurka-trace`.
 
+mod convergent;
 mod explore;
-
 mod naive;
+mod observers;
 mod optimal;
 mod options;
 mod rules;
 mod sleep;
 mod source;
+mod source_context;
 mod wakeup;
 mod walk;
 

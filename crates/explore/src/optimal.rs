@@ -16,12 +16,13 @@
 use std::ops::ControlFlow;
 
 use mazurka_program::{Access, Footprints, ProcessId, Program, Run};
+use mazurka_trace::Trace;
 use mazurka_trace::dependence::dependent;
 
 use smallvec::SmallVec;
 
 use crate::sleep::SleepSets;
-use crate::wakeup::{Children, NONE, Outcome, Step, WakeupTrees};
+use crate::wakeup::{Children, Dependences, NONE, Outcome, Step, WakeupTrees};
 use crate::walk::Walk;
 use crate::{Ending, Monitor, NotExhaustive, Options, Rules, Summary};
 
@@ -53,11 +54,11 @@ struct Node {
 }
 
 /// A race to be reversed: `e`, and `e'` or, if its process waits at the end, that process.
-#[derive(Clone, Copy)]
-struct Reversal {
-    e: usize,
-    process: ProcessId,
-    second: Option<usize>,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reversal {
+    pub e: usize,
+    pub process: ProcessId,
+    pub second: Option<usize>,
 }
 
 struct Search<'a, R: Run> {
@@ -138,7 +139,7 @@ impl<R: Run> Search<'_, R> {
         for k in (0..alternatives).rev() {
             let choice = self.walk.choice_at(k, alternatives);
             if !self.sleep.sleeps(level, process, choice) {
-                wut = self.trees.leaf(Step { process, choice, alternatives, accesses: &[] }, wut);
+                wut = self.trees.leaf(Step { process, choice, alternatives, accesses: &[], at: 0 }, wut);
             }
         }
         self.nodes[level].wut = wut;
@@ -197,45 +198,7 @@ impl<R: Run> Search<'_, R> {
 
     fn collect_races(&mut self) {
         self.races.clear();
-        let trace = &self.walk.trace;
-        let rules = self.walk.options.rules;
-        let from = if rules.old_races { self.first_race_to_handle() } else { self.shared };
-        for second in from..trace.len() {
-            let process = trace.process(second);
-            for race in trace.races(second) {
-                let e = race.first as usize;
-                let due =
-                    second >= self.shared || (self.shared..trace.len()).any(|k| !trace.happens_before(e, k));
-                if due && (race.immediate || rules.every_guard_writer) {
-                    self.races.push(Reversal { e, process, second: Some(second) });
-                }
-            }
-        }
-        if rules.waiting_races {
-            let run = &self.walk.run;
-            run.waiting(&mut |process, guard| {
-                let Some(guard) = guard else { return };
-                let holds = |id, depth| !rules.guard_must_hold || run.guard_holds_at(id, depth);
-                trace.waiting_races(process, guard, holds, |e| {
-                    self.races.push(Reversal { e, process, second: None });
-                });
-            });
-        }
-    }
-
-    /// The first event that may be the later one of a race that has to be handled: some new event does not happen
-    /// after the race's earlier one.
-    fn first_race_to_handle(&self) -> usize {
-        let trace = &self.walk.trace;
-        let mut first = self.shared;
-        for process in (0..trace.width()).map(|i| ProcessId(i as u32)) {
-            // Of this process, the new events know at least so many; a later one is unknown to one of them.
-            let known = (self.shared..trace.len()).map(|k| trace.clock(k, process)).min().unwrap_or(0);
-            if let Some(&unknown) = trace.positions(process).get(known as usize) {
-                first = first.min(unknown as usize + 1);
-            }
-        }
-        first
+        collect_races(&self.walk, self.shared, &mut self.races);
     }
 
     /// Lines 5-12 for one race: `v = notdep(e, E).e'`, inserted before `e` unless it is redundant.
@@ -260,10 +223,12 @@ impl<R: Run> Search<'_, R> {
                     choice: trace.choice(k),
                     alternatives: trace.alternatives(k),
                     accesses: trace.accesses(k),
+                    at: 0,
                 })
                 .collect();
             for choice in 0..outcomes {
-                v.push(Step { process: race.process, choice, alternatives: outcomes, accesses: &touched });
+                let (process, alternatives) = (race.process, outcomes);
+                v.push(Step { process, choice, alternatives, accesses: &touched, at: 0 });
                 plan(
                     &mut self.trees,
                     &mut self.nodes[race.e],
@@ -306,6 +271,47 @@ impl<R: Run> Search<'_, R> {
     }
 }
 
+/// The races of the present execution that are to be reversed: `shared` events were there when races were handled last.
+pub(crate) fn collect_races<R: Run>(walk: &Walk<'_, R>, shared: usize, races: &mut Vec<Reversal>) {
+    let trace = &walk.trace;
+    let rules = walk.options.rules;
+    let from = if rules.old_races { first_race_to_handle(trace, shared) } else { shared };
+    for second in from..trace.len() {
+        let process = trace.process(second);
+        for race in trace.races(second) {
+            let e = race.first as usize;
+            let due = second >= shared || (shared..trace.len()).any(|k| !trace.happens_before(e, k));
+            if due && (race.immediate || rules.every_guard_writer) {
+                races.push(Reversal { e, process, second: Some(second) });
+            }
+        }
+    }
+    if rules.waiting_races {
+        let run = &walk.run;
+        run.waiting(&mut |process, guard| {
+            let Some(guard) = guard else { return };
+            let holds = |id, depth| !rules.guard_must_hold || run.guard_holds_at(id, depth);
+            trace.waiting_races(process, guard, holds, |e| {
+                races.push(Reversal { e, process, second: None });
+            });
+        });
+    }
+}
+
+/// The first event that may be the later one of a race that has to be handled: some new event does not happen
+/// after the race's earlier one.
+fn first_race_to_handle(trace: &Trace, shared: usize) -> usize {
+    let mut first = shared;
+    for process in (0..trace.width()).map(|i| ProcessId(i as u32)) {
+        // Of this process, the new events know at least so many; a later one is unknown to one of them.
+        let known = (shared..trace.len()).map(|k| trace.clock(k, process)).min().unwrap_or(0);
+        if let Some(&unknown) = trace.positions(process).get(known as usize) {
+            first = first.min(unknown as usize + 1);
+        }
+    }
+    first
+}
+
 /// Lines 11-12: inserts `v` into `wut(E')` unless it is redundant.
 fn plan(
     trees: &mut WakeupTrees,
@@ -324,7 +330,7 @@ fn plan(
                 accesses: sleep.accesses_of(s).to_vec(),
             })
             .collect();
-        node.wut = trees.insert(node.wut, v, &asleep, rules);
+        node.wut = trees.insert(node.wut, v, &asleep, rules, &mut Dependences);
     }
 }
 

@@ -17,11 +17,24 @@ pub enum Algorithm {
     Source,
     /// Optimal-DPOR: each Mazurkiewicz trace exactly once, and nothing is cut.
     Optimal,
+    /// Optimal-DPOR with observers: each class modulo observers exactly once, and nothing is cut.
+    OptimalObservers,
+    /// Source-DPOR that does not explore what leads to the same state in another order.
+    SourceContext,
+    /// Each final state once: equal states are merged.
+    Convergent,
 }
 
 impl Algorithm {
     /// All of them.
-    pub const ALL: [Algorithm; 3] = [Algorithm::Naive, Algorithm::Source, Algorithm::Optimal];
+    pub const ALL: [Algorithm; 6] = [
+        Algorithm::Naive,
+        Algorithm::Source,
+        Algorithm::Optimal,
+        Algorithm::OptimalObservers,
+        Algorithm::SourceContext,
+        Algorithm::Convergent,
+    ];
 
     /// The name that users type.
     pub fn name(self) -> &'static str {
@@ -29,7 +42,15 @@ impl Algorithm {
             Algorithm::Naive => "naive",
             Algorithm::Source => "source",
             Algorithm::Optimal => "optimal",
+            Algorithm::OptimalObservers => "optimal+observers",
+            Algorithm::SourceContext => "source+context",
+            Algorithm::Convergent => "convergent",
         }
+    }
+
+    /// Whether it compares states: front ends that can't are refused ([`NotExhaustive::NoStates`]).
+    pub fn compares_states(self) -> bool {
+        matches!(self, Algorithm::SourceContext | Algorithm::Convergent)
     }
 }
 
@@ -45,24 +66,19 @@ pub struct UnknownAlgorithm(pub String);
 
 impl fmt::Display for UnknownAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let planned = [
-            "optimal+observers",
-            "source+context",
-            "source+constraints",
-            "convergent",
-            "convergent+constraints",
-            "data-centric",
-            "reads-from",
-        ];
+        let planned = ["source+constraints", "convergent+constraints", "data-centric", "reads-from"];
         if self.0.starts_with("optimal+context") {
             return write!(
                 f,
-                "{} has no sound form (the published one loses final states); use optimal",
+                "{} has no sound form: the published one loses behaviours of programs of 4 to 6 steps (CX10 to CX12: \
+                 corpus/cx10.maz, cx11.maz, cx12.maz); use convergent, which has one execution for each final state",
                 self.0
             );
         }
         let what = if planned.contains(&self.0.as_str()) { "not supported yet" } else { "not an algorithm" };
-        write!(f, "{} is {what}; there are naive, source and optimal", self.0)
+        let names: Vec<&str> = Algorithm::ALL.into_iter().map(Algorithm::name).collect();
+        let (last, others) = names.split_last().expect("there are algorithms");
+        write!(f, "{} is {what}; there are {} and {last}", self.0, others.join(", "))
     }
 }
 
@@ -137,6 +153,13 @@ pub enum NotExhaustive {
     Memory(u64),
     /// The program reached a bound of its front end.
     Program(String),
+    /// An execution came back to a state that it had been in so many steps before, and the algorithm needs executions that
+    /// end. The search went on, but may have missed something.
+    Cycle(usize),
+    /// The algorithm compares states, and those of the program can't be compared: nothing was run.
+    NoStates(Algorithm),
+    /// The algorithm has to know what receives would take, and the front end can't tell: nothing was run.
+    NoObservers,
     /// The monitor asked for an end.
     Stopped,
     /// An error of ours: an invariant of the algorithm does not hold.
@@ -153,6 +176,18 @@ impl fmt::Display for NotExhaustive {
             }
             NotExhaustive::Memory(n) => write!(f, "the memory limit of {n} bytes was reached"),
             NotExhaustive::Program(reason) => f.write_str(reason),
+            NotExhaustive::Cycle(steps) => write!(
+                f,
+                "an execution came back to a state that it had been in {steps} steps before, and convergent needs executions \
+                 that end; bound the loop, or use optimal"
+            ),
+            NotExhaustive::NoStates(algorithm) => {
+                write!(f, "{algorithm} compares states, which can't be done for this kind of program; use optimal")
+            }
+            NotExhaustive::NoObservers => f.write_str(
+                "optimal+observers has to know which messages a receive would take, which can't be told for this kind of \
+                 program; use optimal",
+            ),
             NotExhaustive::Stopped => f.write_str("the search was stopped"),
             NotExhaustive::Internal(what) => write!(f, "internal error: {what}; please report it"),
         }
@@ -180,6 +215,12 @@ pub struct Counts {
     pub wakeup_nodes: u64,
     /// The most bytes that the search kept at one time.
     pub memory: u64,
+    /// States that are stored.
+    pub states: u64,
+    /// Blocked executions that ended in a stored state.
+    pub merges: u64,
+    /// Bytes for the stored states and what is known of them.
+    pub state_memory: u64,
 }
 
 impl Counts {

@@ -26,6 +26,30 @@ pub struct Rules {
     pub old_races: bool,
     /// A sleeping process is woken by what depends on it; taken out, it sleeps on.
     pub wake: bool,
+    /// `convergent` merges a state only with one in which nobody slept that is awake; taken out, with any.
+    pub merge_asleep: bool,
+    /// `convergent` compares the step that led to a merged state with what is below it; taken out, it does not.
+    pub merged_conflicts: bool,
+    /// `convergent` explores a sleeping process if something below would wake it; taken out, it never does.
+    pub wake_needed: bool,
+    /// `convergent` explores those who can create or enable a process that is needed; taken out, it forgets them.
+    pub need_enablers: bool,
+    /// `source+context` reverses the races of everybody at every node, asleep or not; taken out, of those who go on (CX1).
+    pub race_everybody: bool,
+    /// `source+context` puts sequences to sleep only if nothing but `e` happens after `e`; taken out, all (CX16).
+    pub single_event: bool,
+    /// `source+context` puts no sequence to sleep in which something fails that has not failed yet.
+    pub compare_failures: bool,
+    /// The sequence that reverses an observed race ends with an observer; taken out, with the race's later event.
+    pub carry_observer: bool,
+    /// An explored event that others follow without observers is kept in mind; taken out, it is woken by them.
+    pub keep_unobserved: bool,
+    /// Writes of overlapping, unequal sets of locations race unconditionally; taken out, if observed (CX13).
+    pub unequal_writes: bool,
+    /// Writes that a guard waits for race unconditionally; taken out, if observed.
+    pub awaited_writes: bool,
+    /// Two messages to a mailbox race if a receive would take either; taken out, if a receive took one of them.
+    pub selective: bool,
 }
 
 impl Default for Rules {
@@ -42,6 +66,18 @@ impl Default for Rules {
             other_outcomes: true,
             old_races: true,
             wake: true,
+            merge_asleep: true,
+            merged_conflicts: true,
+            wake_needed: true,
+            need_enablers: true,
+            race_everybody: true,
+            single_event: true,
+            compare_failures: true,
+            carry_observer: true,
+            keep_unobserved: true,
+            unequal_writes: true,
+            awaited_writes: true,
+            selective: true,
         }
     }
 }

@@ -13,6 +13,7 @@
 use std::ops::ControlFlow;
 
 use mazurka_program::{Footprints, ProcessId, ProcessSet, Program, Run};
+use mazurka_trace::Trace;
 use mazurka_trace::dependence::dependent;
 
 use crate::sleep::SleepSets;
@@ -184,7 +185,7 @@ impl<R: Run> Search<'_, R> {
     /// `second` is the position of `q`'s step, the last of the trace; none if `q` waits.
     fn reverse(&mut self, e: usize, q: ProcessId, second: Option<usize>) {
         let mut initials = std::mem::take(&mut self.first);
-        self.collect_initials(e, q, second, &mut initials);
+        collect_initials(&self.walk.trace, e, q, second, &mut initials);
         let node = &self.nodes[e];
         let covered = initials.iter().any(|&(p, _)| node.backtrack.contains(p))
             || (!self.walk.options.rules.initials && self.weakly_covered(e, q, second));
@@ -195,37 +196,6 @@ impl<R: Run> Search<'_, R> {
             self.nodes[e].backtrack.insert(process);
         }
         self.first = initials;
-    }
-
-    /// `I(v)`: the processes whose first event in `v` no event of `v` happens before.
-    fn collect_initials(
-        &self,
-        e: usize,
-        q: ProcessId,
-        second: Option<usize>,
-        initials: &mut Vec<(ProcessId, usize)>,
-    ) {
-        let trace = &self.walk.trace;
-        let end = second.unwrap_or(trace.len());
-        initials.clear();
-        // First the first event of every process, initial or not: an event that depends on any event of another
-        // process depends on that process's first one.
-        let notdep = (e + 1..end).filter(|&k| !trace.happens_before(e, k));
-        for k in notdep.chain(second) {
-            if !initials.iter().any(|&(p, _)| p == trace.process(k)) {
-                initials.push((trace.process(k), k));
-            }
-        }
-        for i in (0..initials.len()).rev() {
-            let (_, k) = initials[i];
-            if initials[..i].iter().any(|&(_, earlier)| trace.happens_before(earlier, k)) {
-                initials.remove(i);
-            }
-        }
-        // What a waiting step would touch is not known; that it is an initial is certain only if it is alone.
-        if second.is_none() && initials.is_empty() {
-            initials.push((q, end));
-        }
     }
 
     /// The wrong test of CX5, for builds that are broken on purpose: a process that was explored before `e` and is
@@ -240,5 +210,37 @@ impl<R: Run> Search<'_, R> {
                 && v.iter()
                     .all(|&k| trace.process(k) != sleeper.process && !dependent(trace.accesses(k), accesses))
         })
+    }
+}
+
+/// `I(v)` for `v = notdep(e, E).q`: the processes whose first event in `v` no event of `v` happens before, each with that event.
+///
+/// `second` is the position of `q`'s step, the last of the trace; none if `q` waits.
+pub(crate) fn collect_initials(
+    trace: &Trace,
+    e: usize,
+    q: ProcessId,
+    second: Option<usize>,
+    initials: &mut Vec<(ProcessId, usize)>,
+) {
+    let end = second.unwrap_or(trace.len());
+    initials.clear();
+    // First the first event of every process, initial or not: an event that depends on any event of another
+    // process depends on that process's first one.
+    let notdep = (e + 1..end).filter(|&k| !trace.happens_before(e, k));
+    for k in notdep.chain(second) {
+        if !initials.iter().any(|&(p, _)| p == trace.process(k)) {
+            initials.push((trace.process(k), k));
+        }
+    }
+    for i in (0..initials.len()).rev() {
+        let (_, k) = initials[i];
+        if initials[..i].iter().any(|&(_, earlier)| trace.happens_before(earlier, k)) {
+            initials.remove(i);
+        }
+    }
+    // What a waiting step would touch is not known; that it is an initial is certain only if it is alone.
+    if second.is_none() && initials.is_empty() {
+        initials.push((q, end));
     }
 }

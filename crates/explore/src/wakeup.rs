@@ -22,6 +22,33 @@ pub(crate) struct Step<'a> {
     pub choice: u32,
     pub alternatives: u32,
     pub accesses: &'a [Access],
+    /// Its position in an execution that begins with the sequence.
+    pub at: u32,
+}
+
+/// What happens before what within a sequence: weak initials are made of it.
+pub(crate) trait Precedence {
+    /// Whether some event of `rest` before the one at `k` happens before that one.
+    fn overtaken(&mut self, rest: &[Step<'_>], k: usize) -> bool;
+
+    /// Whether some event of `rest` would happen before `step`, were it taken after all of them and after the steps
+    /// `beside`, which are independent of them.
+    fn overtaken_after(&mut self, rest: &[Step<'_>], beside: &[(ProcessId, u32)], step: Step<'_>) -> bool;
+}
+
+/// Mazurkiewicz happens-before: an event comes before each later one that depends on it.
+pub(crate) struct Dependences;
+
+impl Precedence for Dependences {
+    #[inline]
+    fn overtaken(&mut self, rest: &[Step<'_>], k: usize) -> bool {
+        rest[..k].iter().any(|step| dependent(step.accesses, rest[k].accesses))
+    }
+
+    #[inline]
+    fn overtaken_after(&mut self, rest: &[Step<'_>], _: &[(ProcessId, u32)], step: Step<'_>) -> bool {
+        rest.iter().any(|earlier| dependent(earlier.accesses, step.accesses))
+    }
 }
 
 #[derive(Debug)]
@@ -116,25 +143,33 @@ impl WakeupTrees {
     /// has those of several outcomes that sleep at this tree's node.
     ///
     /// `rules` differ only in builds that are broken on purpose.
-    pub fn insert(&mut self, list: Children, v: &[Step<'_>], asleep: &[Outcome], rules: Rules) -> Children {
+    pub fn insert(
+        &mut self,
+        list: Children,
+        v: &[Step<'_>],
+        asleep: &[Outcome],
+        rules: Rules,
+        order: &mut impl Precedence,
+    ) -> Children {
         let mut root = list;
         // Where to go on: below which node (none at first), with what, and under which outcomes there is no need.
         let mut work: Work<'_> = SmallVec::new();
-        work.push((None, SmallVec::from_slice(v), asleep.to_vec()));
+        let rest = Rest { steps: SmallVec::from_slice(v), beside: SmallVec::new() };
+        work.push((None, rest, asleep.to_vec()));
         while let Some((mut parent, mut rest, mut covered)) = work.pop() {
             // Down the tree, until a leaf or a node where nothing covers the rest. Also where nothing is left: what is
             // planned below may be for some outcomes only.
             loop {
                 let head = parent.map_or(root, |at| self.nodes[at as usize].children);
-                match self.search(head, &mut rest, &mut covered, rules, &mut work) {
+                match self.search(head, &mut rest, &mut covered, rules, &mut work, order) {
                     Found::Follow(at) if self.nodes[at as usize].children == NONE => break,
-                    Found::Follow(_) if rest.is_empty() && !rules.other_outcomes => break,
+                    Found::Follow(_) if rest.steps.is_empty() && !rules.other_outcomes => break,
                     Found::Follow(at) => parent = Some(at),
                     Found::Covered => break,
                     Found::Nothing(last) => {
-                        let branch = match rest.is_empty() {
+                        let branch = match rest.steps.is_empty() {
                             true => self.other_outcomes(head, &covered),
-                            false => self.chain(&rest),
+                            false => self.chain(&rest.steps),
                         };
                         match (last, parent) {
                             (Some(last), _) => self.nodes[last as usize].next = branch,
@@ -158,24 +193,28 @@ impl WakeupTrees {
         covered: &mut Vec<Outcome>,
         rules: Rules,
         work: &mut Work<'v>,
+        order: &mut impl Precedence,
     ) -> Found {
         let (mut at, mut last) = (head, None);
         while at != NONE {
             let node = &self.nodes[at as usize];
-            match self.relation(at, rest, rules.weak_initials) {
+            match self.relation(at, rest, rules.weak_initials, order) {
                 Relation::Initial(k) => {
-                    rest.remove(k);
+                    rest.steps.remove(k);
                     covered.retain(|outcome| outcome.stays(node));
                     return Found::Follow(at);
                 }
                 Relation::Beside if node.alternatives == 1 => {
+                    rest.beside.push((node.process, node.choice));
                     covered.retain(|outcome| outcome.stays(node));
                     return Found::Follow(at);
                 }
                 Relation::Beside => {
                     if node.children != NONE {
                         let below = covered.iter().filter(|outcome| outcome.stays(node)).cloned().collect();
-                        work.push((Some(at), rest.clone(), below));
+                        let mut rest = rest.clone();
+                        rest.beside.push((node.process, node.choice));
+                        work.push((Some(at), rest, below));
                     }
                     let (process, choice) = (node.process, node.choice);
                     covered.push(Outcome { process, choice, accesses: node.accesses.clone() });
@@ -198,7 +237,8 @@ impl WakeupTrees {
         let mut leaves = NONE;
         for choice in (0..alternatives).rev() {
             if !covered.iter().any(|outcome| outcome.process == process && outcome.choice == choice) {
-                leaves = self.leaf(Step { process, choice, alternatives, accesses: &accesses }, leaves);
+                let step = Step { process, choice, alternatives, accesses: &accesses, at: 0 };
+                leaves = self.leaf(step, leaves);
             }
         }
         leaves
@@ -215,20 +255,26 @@ impl WakeupTrees {
         below
     }
 
-    fn relation(&self, at: Children, v: &[Step<'_>], weak: bool) -> Relation {
+    fn relation(&self, at: Children, rest: &Rest<'_>, weak: bool, order: &mut impl Precedence) -> Relation {
         let node = &self.nodes[at as usize];
-        match v.iter().position(|step| step.process == node.process) {
-            Some(k) if v[k].choice != node.choice => Relation::Apart,
-            Some(k) if v[..k].iter().any(|step| dependent(step.accesses, v[k].accesses)) => Relation::Apart,
-            Some(k) => Relation::Initial(k),
-            None if !weak || v.iter().any(|step| dependent(step.accesses, &node.accesses)) => Relation::Apart,
-            None => Relation::Beside,
-        }
+        let v = &rest.steps;
+        let Some(k) = v.iter().position(|step| step.process == node.process) else {
+            let Node { process, choice, alternatives, ref accesses, .. } = *node;
+            let step = Step { process, choice, alternatives, accesses, at: 0 };
+            let apart = !weak || order.overtaken_after(v, &rest.beside, step);
+            return if apart { Relation::Apart } else { Relation::Beside };
+        };
+        let apart = v[k].choice != node.choice || order.overtaken(v, k);
+        if apart { Relation::Apart } else { Relation::Initial(k) }
     }
 }
 
-/// What is left of a sequence on the way down a tree.
-type Rest<'v> = SmallVec<[Step<'v>; 24]>;
+/// What is left of a sequence on the way down a tree, and the steps on the way that it does not have.
+#[derive(Clone)]
+struct Rest<'v> {
+    steps: SmallVec<[Step<'v>; 24]>,
+    beside: SmallVec<[(ProcessId, u32); 4]>,
+}
 
 /// What is still to be inserted where, and the outcomes under which it need not be.
 type Work<'v> = SmallVec<[(Option<Children>, Rest<'v>, Vec<Outcome>); 1]>;

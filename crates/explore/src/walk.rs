@@ -88,6 +88,18 @@ impl<'a, R: Run> Walk<'a, R> {
         }
     }
 
+    /// Takes a step as [`Walk::step`] does, to see what it does: it is not counted, and is to be gone back from.
+    pub fn try_step(&mut self, process: ProcessId, choice: u32) -> ControlFlow<()> {
+        let taken = self.step(process, choice);
+        self.counts.events -= u64::from(taken.is_continue());
+        taken
+    }
+
+    /// What the step taken last did.
+    pub fn label(&self) -> &Label {
+        &self.label
+    }
+
     /// The run can't go on.
     fn note(&mut self, stop: Stop) {
         match stop {
@@ -153,6 +165,19 @@ impl<'a, R: Run> Walk<'a, R> {
         Some((&self.label, alternatives))
     }
 
+    /// The trace, and the run on its own, to be asked about steps that are no part of the trace.
+    pub fn aside(&mut self) -> (&Trace, Aside<'_, R>) {
+        (&self.trace, Aside { run: &mut self.run, on_trace: &mut self.on_trace, label: &mut self.label })
+    }
+
+    /// Begins the search again from the start: something was found out that what was done so far did not know.
+    pub fn begin_again(&mut self) {
+        self.back_to(0);
+        self.counts = Counts::default();
+        self.next_look = STEPS_BETWEEN_LOOKS;
+        self.monitor.begin_again();
+    }
+
     /// Whether the execution has as many steps as it may have.
     pub fn too_deep(&self) -> bool {
         self.trace.len() >= self.options.limits.depth
@@ -195,6 +220,11 @@ impl<'a, R: Run> Walk<'a, R> {
             Some(most) if counts.executions() >= most => self.stop(NotExhaustive::Executions(most)),
             _ => ControlFlow::Continue(()),
         }
+    }
+
+    /// Notes that not everything will be looked at, and goes on.
+    pub fn miss(&mut self, reason: NotExhaustive) {
+        self.not_exhaustive.get_or_insert(reason);
     }
 
     /// Ends the search because not everything will be looked at.
@@ -294,5 +324,31 @@ impl<'a, R: Run> Walk<'a, R> {
 
     pub fn summary(self) -> Summary {
         Summary { counts: self.counts, not_exhaustive: self.not_exhaustive, broken: self.broken }
+    }
+}
+
+/// A run without its trace. It returns to the trace by [`Walk::back_to`] only, and as with [`Walk::probe`] calls in a row
+/// must not go up.
+pub(crate) struct Aside<'a, R> {
+    pub run: &'a mut R,
+    on_trace: &'a mut usize,
+    label: &'a mut Label,
+}
+
+impl<R: Run> Aside<'_, R> {
+    /// Leaves the trace at a depth and takes steps. Says whether all could be taken.
+    pub fn leave(&mut self, from: usize, steps: impl Iterator<Item = (ProcessId, u32)>) -> bool {
+        debug_assert!(from <= *self.on_trace);
+        self.run.rewind(from);
+        *self.on_trace = from;
+        self.take(steps)
+    }
+
+    /// Takes further steps. Says whether all could be taken.
+    pub fn take(&mut self, mut steps: impl Iterator<Item = (ProcessId, u32)>) -> bool {
+        steps.all(|(process, choice)| {
+            self.label.clear();
+            self.run.enabled().contains(process) && self.run.step(process, choice, self.label).is_ok()
+        })
     }
 }

@@ -48,6 +48,34 @@ pub fn broken_builds() -> Vec<BrokenBuild> {
         }),
         rules("old-races", "optimal forgets the races of a shared prefix", |r| r.old_races = false),
         rules("wake", "a sleeping process sleeps on", |r| r.wake = false),
+        rules("merge-asleep", "convergent merges states whoever slept there", |r| r.merge_asleep = false),
+        rules("merged-conflicts", "convergent forgets what is below a merged state", |r| {
+            r.merged_conflicts = false;
+        }),
+        rules("wake-needed", "convergent never wakes a sleeper", |r| r.wake_needed = false),
+        rules("need-enablers", "convergent forgets who enables a needed process", |r| {
+            r.need_enablers = false
+        }),
+        rules("race-everybody", "source+context races only those who go on", |r| r.race_everybody = false),
+        rules("single-event", "source+context cuts whatever leads to the same state", |r| {
+            r.single_event = false
+        }),
+        rules("compare-failures", "source+context cuts what fails", |r| r.compare_failures = false),
+        rules("carry-observer", "the sequence of an observed race has no observer", |r| {
+            r.carry_observer = false;
+        }),
+        rules("keep-unobserved", "an explored event is woken by what nobody has observed yet", |r| {
+            r.keep_unobserved = false;
+        }),
+        rules("unequal-writes", "writes of unequal sets of variables race only if observed", |r| {
+            r.unequal_writes = false;
+        }),
+        rules("awaited-writes", "writes that a guard waits for race only if observed", |r| {
+            r.awaited_writes = false;
+        }),
+        rules("selective", "messages race though the receive takes only one of them", |r| {
+            r.selective = false
+        }),
         labels("guard-is-one-location", "each variable of a guard on its own", |l| {
             l.guard_is_one_location = false;
         }),

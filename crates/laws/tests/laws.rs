@@ -60,9 +60,13 @@ fn each_repair_is_missed_if_taken_out() {
 #[test]
 fn counterexamples_are_lost_without_their_repairs_and_found_with_them() {
     let seeds = corpus::seeds();
-    for (name, repair) in
-        [("cx04", "static-footprints"), ("cx05", "initials"), ("cx06", "every-guard-writer")]
-    {
+    for (name, repair) in [
+        ("cx04", "static-footprints"),
+        ("cx05", "initials"),
+        ("cx06", "every-guard-writer"),
+        ("cx13", "unequal-writes"),
+        ("observers_await", "awaited-writes"),
+    ] {
         let program = &seeds.iter().find(|seed| seed.name == name).expect("it is in the corpus").ast;
         let build = broken_builds().into_iter().find(|build| build.repair == repair).expect("a repair");
         let lost = |subject| (0..400).any(|draw| matches!(check(program, subject, draw), Checked::Breaks(_)));

@@ -290,6 +290,10 @@ impl Run for LitmusRun {
         self.machine.would_take(&self.image, receive, send)
     }
 
+    fn tells_observers(&self) -> bool {
+        true
+    }
+
     fn failures(&self) -> &[Failure] {
         &self.machine.failures
     }
@@ -300,5 +304,10 @@ impl Run for LitmusRun {
 
     fn state(&self) -> Option<State> {
         Some(self.machine.state(&self.image))
+    }
+
+    fn named_state(&self, list: &mut Vec<i64>) -> bool {
+        self.machine.named_state(&self.image, list);
+        true
     }
 }

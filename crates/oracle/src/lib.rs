@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mazurka_program::{FailureKind, Footprints, Label, ProcessId, Program, Run, State};
 use mazurka_trace::Trace;
+use mazurka_trace::dependence::Awaited;
 use mazurka_trace::equivalence::{self, Key};
 
 /// A failure, whoever meets it and however often: its kind and what it says.
@@ -15,6 +16,9 @@ pub type Failed = (FailureKind, String);
 
 /// The processes that wait at the end, by their names, and the state they wait in.
 pub type Deadlock = (Vec<Vec<u32>>, Option<State>);
+
+/// The processes that wait at the end, by their names, and what all processes know then.
+pub type KnownDeadlock = (Vec<Vec<u32>>, Option<Vec<i64>>);
 
 /// Everything that a program can do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +31,13 @@ pub struct Truth {
     pub inconsistent: BTreeSet<Key>,
     /// The classes of complete executions modulo observers.
     pub observers: BTreeSet<Key>,
+    /// The same of executions in which an assumption was false.
+    pub observers_assumed: BTreeSet<Key>,
+    /// The states at the end of complete executions, without shared memory, where no mailbox has two messages that nobody
+    /// took: the order of those is known to nobody.
+    pub known: BTreeSet<Vec<i64>>,
+    /// The deadlocks: who waits, and the state as in `known`.
+    pub known_deadlocks: BTreeSet<KnownDeadlock>,
     /// The reads-from classes of complete executions.
     pub reads_from: BTreeSet<Key>,
     /// The Mazurkiewicz classes of executions in which an assumption was false.
@@ -69,6 +80,20 @@ pub fn deadlock(run: &impl Run) -> Option<Deadlock> {
     (!waiting.is_empty() && !run.assumed()).then(|| (waiting, run.state()))
 }
 
+/// What processes know at the end of an execution: the state without shared memory and without the order of messages
+/// that nobody took. None where that order is part of the state, or if there are no states.
+pub fn known(trace: &Trace, state: Option<&State>) -> Option<Vec<i64>> {
+    let state = state.filter(|_| !equivalence::unread_messages_in_order(trace))?;
+    Some(state.local.clone())
+}
+
+/// Adds the locations that guards wait for: of a step taken, and of all who wait now.
+pub fn note_awaited(run: &impl Run, label: &Label, awaited: &mut Awaited) -> bool {
+    let mut new = label.guard.is_some_and(|guard| awaited.insert(guard.location));
+    run.waiting(&mut |_, guard| new |= guard.is_some_and(|guard| awaited.insert(guard.location)));
+    new
+}
+
 /// Everything that a program can do, by trying it.
 ///
 /// # Errors
@@ -81,8 +106,15 @@ pub fn truth<P: Program>(program: &P, budget: Budget) -> Result<Truth, TooMuch> 
             truth: Truth::default(),
             budget,
             label: Label::default(),
+            awaited: Awaited::default(),
+            more_awaited: false,
         };
-        let result = search.visit();
+        let mut result = search.visit();
+        // What guards wait for is known when everything has been tried, and classes depend on it.
+        while result.is_ok() && std::mem::take(&mut search.more_awaited) {
+            search.truth = Truth::default();
+            result = search.visit();
+        }
         if !program.begin_again() {
             return result.map(|()| search.truth);
         }
@@ -95,6 +127,8 @@ struct Search<R> {
     truth: Truth,
     budget: Budget,
     label: Label,
+    awaited: Awaited,
+    more_awaited: bool,
 }
 
 impl<R: Run> Search<R> {
@@ -114,6 +148,7 @@ impl<R: Run> Search<R> {
                 self.label.clear();
                 self.run.step(process, choice, &mut self.label).map_err(|_| TooMuch::Program)?;
                 self.trace.push(process, choice, outcomes, &self.label, |_, _| false);
+                self.more_awaited |= note_awaited(&self.run, &self.label, &mut self.awaited);
                 self.visit()?;
                 self.trace.truncate(depth);
                 self.run.rewind(depth);
@@ -131,11 +166,18 @@ impl<R: Run> Search<R> {
         truth.failures.extend(run.failures().iter().map(|failure| (failure.kind, failure.message.clone())));
         let class = equivalence::mazurkiewicz(trace, run.names());
         if run.assumed() {
-            truth.assumed.insert(class);
+            if truth.assumed.insert(class) {
+                truth.observers_assumed.insert(equivalence::observers(trace, run, &self.awaited));
+            }
             return Ok(());
         }
-        truth.deadlocks.extend(deadlock(run));
         let state = run.state();
+        let known = known(trace, state.as_ref());
+        if let Some((waiting, state)) = deadlock(run) {
+            truth.known_deadlocks.insert((waiting.clone(), known.clone()));
+            truth.deadlocks.insert((waiting, state));
+        }
+        truth.known.extend(known);
         if let Some(state) = &state {
             truth.locals.insert(state.local.clone());
             truth.states.insert(state.clone());
@@ -147,7 +189,7 @@ impl<R: Run> Search<R> {
             }
             None => {}
         }
-        truth.observers.insert(equivalence::observers(trace, run));
+        truth.observers.insert(equivalence::observers(trace, run, &self.awaited));
         truth.reads_from.insert(equivalence::reads_from(trace, run.names()));
         truth.mazurkiewicz.insert(class, state);
         Ok(())

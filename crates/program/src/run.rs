@@ -82,6 +82,11 @@ pub trait Run {
     /// only one in the mailbox. Asked for classes modulo observers.
     fn would_take(&self, receive: usize, send: usize) -> bool;
 
+    /// Whether the run knows what [`Run::would_take`] is asked. Algorithms that ask refuse a run that does not.
+    fn tells_observers(&self) -> bool {
+        false
+    }
+
     /// What has gone wrong so far, in the order in which it happened. A failure does not end the run.
     fn failures(&self) -> &[Failure];
 
@@ -90,6 +95,14 @@ pub trait Run {
 
     /// The state, if the front end has exact state equality.
     fn state(&self) -> Option<State>;
+
+    /// Writes the state with its names, as a list of numbers: processes and locations are told by their numbers, and so is
+    /// whatever decides the names of processes and locations to come. Where two lists are equal, every continuation of the
+    /// one run is a continuation of the other, with the same processes, labels and outcomes. Says whether the front end has
+    /// such lists; if so, it has [`Run::state`] too, and equal lists have equal states.
+    fn named_state(&self, _list: &mut Vec<i64>) -> bool {
+        false
+    }
 }
 
 /// Why a run can't go on.

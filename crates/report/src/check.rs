@@ -3,10 +3,10 @@
 use std::fmt;
 use std::time::Instant;
 
-use mazurka_explore::{Algorithm, Counts, NotExhaustive, Options, Summary, explore};
+use mazurka_explore::{Algorithm, Counts, Monitor, NoMonitor, NotExhaustive, Options, Summary, explore};
 use mazurka_program::{Explain, Failure, FailureKind, Program, Schedule};
 
-use crate::collect::{Collected, Collector, Found, Watch, same};
+use crate::collect::{Both, Collected, Collector, Found, Watch, same};
 use crate::replay::{End, Misfit, Story, StoryFailure, replay};
 use crate::report::{Counterexample, Method, Report, Subject};
 use crate::text::counted;
@@ -48,9 +48,28 @@ where
     P: Program,
     P::Run: Explain,
 {
+    check_observed(program, subject, algorithm, options, watch, &mut NoMonitor)
+}
+
+/// As [`check()`], with somebody who is told of each execution too, before it is looked at for failures.
+///
+/// # Errors
+/// As [`check()`].
+pub fn check_observed<'a, P>(
+    program: &P,
+    subject: Subject,
+    algorithm: Algorithm,
+    options: &Options,
+    watch: Option<&'a mut Watch<'a>>,
+    observer: &mut dyn Monitor<P::Run>,
+) -> Result<Report, InternalError>
+where
+    P: Program,
+    P::Run: Explain,
+{
     let begin = Instant::now();
     let mut collector = Collector::new(options.keep_going, watch);
-    let summary = explore(program, algorithm, options, &mut collector);
+    let summary = explore(program, algorithm, options, &mut Both { first: observer, second: &mut collector });
     let seconds = begin.elapsed().as_secs_f64();
     let collected = collector.collected();
     if collected.found.is_empty()

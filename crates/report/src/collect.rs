@@ -164,6 +164,31 @@ impl<R: Explain> Monitor<R> for Collector<'_> {
     }
 }
 
+/// Two monitors of one search. Each of them may end it.
+pub(crate) struct Both<'a, R> {
+    pub first: &'a mut dyn Monitor<R>,
+    pub second: &'a mut dyn Monitor<R>,
+}
+
+impl<R: Run> Monitor<R> for Both<'_, R> {
+    fn execution(&mut self, ending: Ending, trace: &Trace, run: &R, counts: &Counts) -> ControlFlow<()> {
+        let first = self.first.execution(ending, trace, run, counts);
+        let second = self.second.execution(ending, trace, run, counts);
+        if first.is_break() { first } else { second }
+    }
+
+    fn begin_again(&mut self) {
+        self.first.begin_again();
+        self.second.begin_again();
+    }
+
+    fn progress(&mut self, counts: &Counts, share: f64) -> ControlFlow<()> {
+        let first = self.first.progress(counts, share);
+        let second = self.second.progress(counts, share);
+        if first.is_break() { first } else { second }
+    }
+}
+
 /// Whether a failure is the other again, in every word.
 pub(crate) fn same(a: &Failure, b: &Failure) -> bool {
     a.kind == b.kind && a.place == b.place && a.message == b.message
@@ -210,7 +235,8 @@ pub(crate) fn in_order<R: Run>(run: &R, waiting: Vec<WaitExplanation>) -> Vec<Wa
     waiting.into_iter().map(|(_, wait)| wait).collect()
 }
 
-fn schedule_of<R: Run>(trace: &Trace, run: &R) -> Schedule {
+/// The schedule of an execution.
+pub fn schedule_of<R: Run>(trace: &Trace, run: &R) -> Schedule {
     let steps = (0..trace.len())
         .map(|at| Step { process: run.names().path(trace.process(at)), choice: trace.choice(at) })
         .collect();

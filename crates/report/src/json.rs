@@ -6,6 +6,7 @@ use mazurka_explore::Counts;
 use mazurka_program::{Failure, Observed, Place};
 use serde::Serialize;
 
+use crate::executions::{FinalState, FinalStates, ToldExecution, ToldExecutions};
 use crate::replay::{Story, StoryStep, Waiting};
 use crate::report::{Counterexample, Method, Report, Verdict};
 use crate::survey::{Survey, SurveyRow};
@@ -33,6 +34,8 @@ pub fn json(report: &Report) -> String {
         failures: report.failures.iter().map(failure).collect(),
         more_failures: report.more_failures,
         trace: report.story.as_ref().map(trace),
+        final_states: report.final_states.as_ref().map(final_states),
+        traces: report.executions.as_ref().map(traces),
     })
 }
 
@@ -114,6 +117,37 @@ struct CheckJson<'a> {
     more_failures: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<Vec<StepJson<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    final_states: Option<FinalStatesJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traces: Option<TracesJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct FinalStatesJson<'a> {
+    count: usize,
+    more: bool,
+    states: Vec<FinalStateJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct FinalStateJson<'a> {
+    terms: &'a [String],
+    deadlock: bool,
+    executions: u64,
+}
+
+#[derive(Serialize)]
+struct TracesJson<'a> {
+    left_out: u64,
+    executions: Vec<ExecutionJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ExecutionJson<'a> {
+    schedule: String,
+    deadlock: bool,
+    trace: Vec<StepJson<'a>>,
 }
 
 #[derive(Serialize)]
@@ -151,6 +185,9 @@ struct CountsJson {
     longest: usize,
     wakeup_nodes: u64,
     memory: u64,
+    states: u64,
+    merges: u64,
+    state_memory: u64,
 }
 
 impl From<&Counts> for CountsJson {
@@ -165,6 +202,9 @@ impl From<&Counts> for CountsJson {
             longest: counts.longest,
             wakeup_nodes: counts.wakeup_nodes,
             memory: counts.memory,
+            states: counts.states,
+            merges: counts.merges,
+            state_memory: counts.state_memory,
         }
     }
 }
@@ -255,6 +295,28 @@ fn survey_run(row: &SurveyRow) -> RunJson<'_> {
         seconds: row.seconds,
         failures: row.failures.iter().map(|found| bare(&found.failure)).collect(),
         more_failures: row.more_failures,
+    }
+}
+
+fn final_states(states: &FinalStates) -> FinalStatesJson<'_> {
+    let FinalStates { count, more, told } = states;
+    FinalStatesJson { count: *count, more: *more, states: told.iter().map(final_state).collect() }
+}
+
+fn traces(executions: &ToldExecutions) -> TracesJson<'_> {
+    TracesJson { left_out: executions.left_out, executions: executions.told.iter().map(execution).collect() }
+}
+
+fn final_state(state: &FinalState) -> FinalStateJson<'_> {
+    let FinalState { terms, deadlock, executions } = state;
+    FinalStateJson { terms, deadlock: *deadlock, executions: *executions }
+}
+
+fn execution(told: &ToldExecution) -> ExecutionJson<'_> {
+    ExecutionJson {
+        schedule: told.schedule.to_string(),
+        deadlock: told.is_deadlock(),
+        trace: trace(&told.story),
     }
 }
 

@@ -13,6 +13,7 @@
 mod check;
 mod collect;
 mod cycle;
+mod executions;
 mod interleaving;
 #[cfg(feature = "json")]
 pub mod json;
@@ -30,8 +31,9 @@ mod text;
 mod toy;
 mod wording;
 
-pub use check::{InternalError, check, check_schedule, confirm};
-pub use collect::{Collected, Collector, Found, MAX_FAILURES, Watch};
+pub use check::{InternalError, check, check_observed, check_schedule, confirm};
+pub use collect::{Collected, Collector, Found, MAX_FAILURES, Watch, schedule_of};
+pub use executions::{FinalState, FinalStates, ToldExecution, ToldExecutions};
 #[cfg(feature = "json")]
 pub use json::json;
 #[cfg(feature = "progress")]

@@ -3,6 +3,7 @@
 use mazurka_explore::{Algorithm, Counts};
 use mazurka_program::{Failure, FailureKind, Schedule};
 
+use crate::executions::{FinalStates, ToldExecutions};
 use crate::replay::Story;
 use crate::wording::Wording;
 
@@ -90,6 +91,10 @@ pub struct Report {
     pub more_failures: bool,
     /// What happened in a replay that met no failure.
     pub story: Option<Story>,
+    /// The distinct final states, if somebody asked for them.
+    pub final_states: Option<FinalStates>,
+    /// The complete executions, if somebody asked for them.
+    pub executions: Option<ToldExecutions>,
 }
 
 impl Report {
@@ -106,6 +111,8 @@ impl Report {
             failures: Vec::new(),
             more_failures: false,
             story: None,
+            final_states: None,
+            executions: None,
         }
     }
 

@@ -52,6 +52,13 @@ pub fn text(report: &Report, options: &TextOptions<'_>) -> String {
     if let Some(story) = &report.story {
         text += &format!("\n{}", writer.story_text(story, None));
     }
+    if let Some(executions) = &report.executions {
+        let story = |told: &Story| writer.story_text(told, None);
+        text += &format!("\n{}", executions.text(writer.paint(), &story));
+    }
+    if let Some(states) = &report.final_states {
+        text += &format!("\n{}", states.text(report.reason.is_some(), writer.paint()));
+    }
     text
 }
 
@@ -102,7 +109,20 @@ fn counts_line(report: &Report) -> String {
     if report.seconds >= 0.1 && complete > 0 {
         text += &format!(" ({:.0} complete/s)", complete as f64 / report.seconds);
     }
-    text
+    text + &states_text(&report.counts)
+}
+
+/// What a search that stores states has to say of them, on a line of its own; nothing for the others.
+fn states_text(counts: &Counts) -> String {
+    if counts.states == 0 {
+        return String::new();
+    }
+    format!(
+        "\nstates: {} stored, {} of the blocked executions ended in one of them; {} bytes a state",
+        counts.states,
+        counts.merges,
+        counts.state_memory / counts.states
+    )
 }
 
 /// A number of things.

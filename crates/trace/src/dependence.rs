@@ -1,6 +1,6 @@
 //! The dependence of steps: the one place that says which steps commute.
 
-use mazurka_program::{Access, AccessKind};
+use mazurka_program::{Access, AccessKind, Location};
 
 /// How two steps of different processes relate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,11 +26,33 @@ pub fn dependent(a: &[Access], b: &[Access]) -> bool {
     a.iter().any(|x| b.iter().any(|y| conflict(x.kind, y.kind) && x.overlaps(*y)))
 }
 
+/// The locations that some guard waits for. The last write of such a location decides who is enabled, whether anybody
+/// reads it or not, so the order of its writes is never unobserved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Awaited(Vec<bool>);
+
+impl Awaited {
+    /// Adds a location; says whether it is new.
+    pub fn insert(&mut self, location: Location) -> bool {
+        let at = location.0 as usize;
+        if at >= self.0.len() {
+            self.0.resize(at + 1, false);
+        }
+        !std::mem::replace(&mut self.0[at], true)
+    }
+
+    /// Whether some guard waits for a location.
+    #[inline]
+    pub fn contains(&self, location: Location) -> bool {
+        self.0.get(location.0 as usize).is_some_and(|&awaited| awaited)
+    }
+}
+
 /// How two steps with these accesses relate.
 ///
 /// Write sets that overlap without being equal are dependent unconditionally, as the definition of observers needs:
-/// otherwise a read of the one part could not tell the order on the other (CX13).
-pub fn between(a: &[Access], b: &[Access]) -> Dependence {
+/// otherwise a read of the one part could not tell the order on the other (CX13). So are writes that a guard waits for.
+pub fn between(a: &[Access], b: &[Access], awaited: &Awaited) -> Dependence {
     let mut common = None;
     for x in a {
         for y in b.iter().filter(|y| x.overlaps(**y) && conflict(x.kind, y.kind)) {
@@ -43,14 +65,26 @@ pub fn between(a: &[Access], b: &[Access]) -> Dependence {
     }
     match common {
         None => Dependence::Independent,
-        Some(AccessKind::Send) if sends(a) == 1 && sends(b) == 1 => Dependence::IfObserved,
-        Some(AccessKind::Write) if written(a) == written(b) => Dependence::IfObserved,
+        Some(AccessKind::Send) if message(a).is_some() && message(b).is_some() => Dependence::IfObserved,
+        Some(AccessKind::Write) => {
+            let cells = written(a);
+            match cells == written(b) && !cells.iter().any(|&cell| awaited.contains(Location(cell))) {
+                true => Dependence::IfObserved,
+                false => Dependence::Dependent,
+            }
+        }
         Some(_) => Dependence::Dependent,
     }
 }
 
-fn sends(accesses: &[Access]) -> usize {
-    accesses.iter().filter(|access| access.kind == AccessKind::Send).count()
+/// The location of the message that a step sends: the one that it writes besides the mailbox. None if it sends nothing,
+/// or does more than to send one message, so that no single receive tells when it was.
+pub fn message(accesses: &[Access]) -> Option<Location> {
+    let only = |kind| {
+        let mut found = accesses.iter().filter(|access| access.kind == kind);
+        found.next().filter(|access| access.len == 1 && found.next().is_none())
+    };
+    only(AccessKind::Send).and(only(AccessKind::Write)).map(|access| access.first)
 }
 
 fn written(accesses: &[Access]) -> Vec<u32> {
@@ -98,11 +132,28 @@ mod tests {
             ("s0 w1", "u2", Independent),
             ("s0 w1", "u1", Dependent),
             ("s0 w1 w5", "s0 w2 w5", Dependent),
+            ("s0 w1 w5", "s0 w2", Dependent),
+            ("w5 s0 w1", "s0 w2", Dependent),
             ("", "w0", Independent),
         ] {
-            assert_eq!(between(&accesses(a), &accesses(b)), expected, "{a} / {b}");
-            assert_eq!(between(&accesses(b), &accesses(a)), expected, "{b} / {a}");
+            let awaited = Awaited::default();
+            assert_eq!(between(&accesses(a), &accesses(b), &awaited), expected, "{a} / {b}");
+            assert_eq!(between(&accesses(b), &accesses(a), &awaited), expected, "{b} / {a}");
             assert_eq!(dependent(&accesses(a), &accesses(b)), expected != Independent, "{a} / {b}");
+        }
+    }
+
+    #[test]
+    fn writes_that_a_guard_waits_for() {
+        let mut awaited = Awaited::default();
+        assert!(awaited.insert(Location(1)) && !awaited.insert(Location(1)));
+        for (a, b, expected) in [
+            ("w0", "w0", Dependence::IfObserved),
+            ("w1", "w1", Dependence::Dependent),
+            ("w0 w1", "w1 w0", Dependence::Dependent),
+            ("r1 w0", "r1 w0", Dependence::IfObserved),
+        ] {
+            assert_eq!(between(&accesses(a), &accesses(b), &awaited), expected, "{a} / {b}");
         }
     }
 }

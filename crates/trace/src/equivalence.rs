@@ -6,7 +6,7 @@
 use mazurka_program::{AccessKind, Location, Names, ProcessId, Run};
 
 use crate::Trace;
-use crate::dependence::{self, Dependence};
+use crate::dependence::{self, Awaited, Dependence};
 
 /// A class of executions. Keys of different equivalences must not be mixed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,9 +46,10 @@ impl Order {
     }
 
     /// Happens-before modulo observers: steps that are dependent only if observed are ordered only if a later step
-    /// observes their order.
-    pub fn observers(trace: &Trace, run: &impl Run) -> Order {
-        Order::close(trace, |i, j| match dependence::between(trace.accesses(i), trace.accesses(j)) {
+    /// observes their order. `awaited` has every location that a guard waits for in some execution of this run.
+    pub fn observers(trace: &Trace, run: &impl Run, awaited: &Awaited) -> Order {
+        let relation = |i, j| dependence::between(trace.accesses(i), trace.accesses(j), awaited);
+        Order::close(trace, |i, j| match relation(i, j) {
             Dependence::Independent => false,
             Dependence::Dependent => true,
             Dependence::IfObserved => observed(trace, run, i, j),
@@ -124,7 +125,7 @@ fn kind(trace: &Trace, position: usize, location: Location) -> AccessKind {
 
 /// The receive that took the message of a send: the event that updates the location that the send alone writes.
 fn taker(trace: &Trace, send: usize) -> Option<usize> {
-    let message = trace.accesses(send).iter().find(|access| access.kind == AccessKind::Write)?.first;
+    let message = dependence::message(trace.accesses(send))?;
     (send + 1..trace.len())
         .find(|&k| kind(trace, k, message) == AccessKind::Update && touches(trace, k, message))
 }
@@ -134,9 +135,20 @@ pub fn mazurkiewicz(trace: &Trace, names: &Names) -> Key {
     Order::mazurkiewicz(trace).key(trace, names)
 }
 
-/// The class of a trace modulo observers.
-pub fn observers(trace: &Trace, run: &impl Run) -> Key {
-    Order::observers(trace, run).key(trace, run.names())
+/// The class of a trace modulo observers: see [`Order::observers`].
+pub fn observers(trace: &Trace, run: &impl Run, awaited: &Awaited) -> Key {
+    Order::observers(trace, run, awaited).key(trace, run.names())
+}
+
+/// Whether some mailbox has two messages at the end of a trace that nobody took: their order is no part of the class
+/// modulo observers, though it is of the state.
+pub fn unread_messages_in_order(trace: &Trace) -> bool {
+    let unread: Vec<Location> = (0..trace.len())
+        .filter(|&i| taker(trace, i).is_none())
+        .flat_map(|i| trace.accesses(i).iter().filter(|access| access.kind == AccessKind::Send))
+        .map(|access| access.first)
+        .collect();
+    unread.iter().enumerate().any(|(i, mailbox)| unread[..i].contains(mailbox))
 }
 
 /// The class of the executions with the same events in which every read reads from the same write.

@@ -28,6 +28,7 @@ pub struct Trace {
     stride: usize,
     races: Vec<Race>,
     spawned: Vec<ProcessId>,
+    waited_for: Vec<Location>,
     processes: Vec<History>,
     locations: Vec<Touched>,
     candidates: Vec<u32>,
@@ -45,6 +46,7 @@ struct Event {
     accesses: u32,
     races: u32,
     spawned: u32,
+    waited_for: u32,
 }
 
 /// The events of one process.
@@ -132,6 +134,13 @@ impl Trace {
         &self.spawned[self.events[position].spawned as usize..end]
     }
 
+    /// The locations whose writers the event at a position had to wait for ([`Label::waited_for`]).
+    pub fn waited_for(&self, position: usize) -> &[Location] {
+        let end =
+            self.events.get(position + 1).map_or(self.waited_for.len(), |next| next.waited_for as usize);
+        &self.waited_for[self.events[position].waited_for as usize..end]
+    }
+
     /// The positions of a process's events.
     pub fn positions(&self, process: ProcessId) -> &[u32] {
         self.processes.get(process.index()).map_or(&[], |history| &history.positions)
@@ -194,6 +203,7 @@ impl Trace {
             accesses: self.accesses.len() as u32,
             races: self.races.len() as u32,
             spawned: self.spawned.len() as u32,
+            waited_for: self.waited_for.len() as u32,
         });
         self.collect_candidates(&label.accesses, process, previous);
         self.find_immediate_races(label);
@@ -203,6 +213,7 @@ impl Trace {
         self.compute_clock(position, process, previous);
         self.accesses.extend_from_slice(&label.accesses);
         self.spawned.extend_from_slice(&label.spawned);
+        self.waited_for.extend_from_slice(&label.waited_for);
         self.enter(position, process, label);
     }
 
@@ -324,7 +335,8 @@ impl Trace {
         }
     }
 
-    fn writes(&self, position: usize, location: Location) -> bool {
+    /// Whether the event at a position writes a location.
+    pub fn writes(&self, position: usize, location: Location) -> bool {
         self.accesses(position)
             .iter()
             .any(|access| !access.kind.is_read() && access.overlaps(Access::one(location, access.kind)))
@@ -377,6 +389,7 @@ impl Trace {
             self.clocks.truncate(position * self.stride);
             self.races.truncate(event.races as usize);
             self.spawned.truncate(event.spawned as usize);
+            self.waited_for.truncate(event.waited_for as usize);
         }
     }
 

@@ -48,10 +48,15 @@ impl Explain for AbsRun {
 }
 
 impl AbsRun {
-    /// The objects as terms `object(id,'Class',[field(name,value),..])`, sorted by id. Ids go by the names of objects in
+    /// The objects as terms `object(name,'Class',[field(name,value),..])`. They go by the names of objects in
     /// the creation tree, so they are the same in every interleaving.
     pub fn final_state_terms(&self) -> Vec<String> {
         self.machine.state_terms(&self.image)
+    }
+
+    /// The source text that a task stands at.
+    pub(crate) fn stands_at(&self, process: ProcessId) -> String {
+        self.machine.task(process.0).map_or(String::new(), |task| stands_at(&self.image, task))
     }
 
     /// The name of a location for people: `DBImp_1.client`, `future of work 0.1 of WorkerImp_2`, `lock of cog DBImp_1`.
@@ -59,7 +64,7 @@ impl AbsRun {
         self.machine.location_name(&self.image, location.0)
     }
 
-    /// `task fib 0.0 of NodeImp_1: start -> await at line 12`
+    /// `start -> await at line 12 for ping 0.0.0 of WorkerImp_2`
     fn operation(&self, record: &SegmentRecord) -> String {
         let line = |place: &Option<mazurka_program::Place>| {
             place.as_ref().map_or(String::new(), |place| format!(" at line {}", place.line))
@@ -72,21 +77,30 @@ impl AbsRun {
         };
         let to = line(&record.to);
         let end = match &record.end {
+            SegmentEnd::Returned(value) if value == "Unit" => "return".to_owned(),
             SegmentEnd::Returned(value) => format!("return {value}"),
-            SegmentEnd::Threw(exception) => format!("throw {exception}{to}"),
-            SegmentEnd::Awaits(futures) if futures.is_empty() => format!("await{to}"),
+            SegmentEnd::Threw(exception) => format!("throws {exception}{to}"),
+            SegmentEnd::Awaits(futures) if futures.is_empty() => {
+                format!("{}{to}", self.stands_at(record.task))
+            }
             SegmentEnd::Awaits(futures) => {
                 let futures: Vec<String> = futures.iter().map(name).collect();
-                format!("await{to} of {}", futures.join(", "))
+                format!("await{to} for {}", futures.join(", "))
             }
             SegmentEnd::Suspended => format!("suspend{to}"),
-            SegmentEnd::Blocked(future) => format!("blocked{to} on {}", name(future)),
+            SegmentEnd::Blocked(future) => format!("blocked{to} for {}", name(future)),
             SegmentEnd::Chooses(count) => format!("random({count}){to}"),
-            SegmentEnd::Drew(number) => return format!("task {}: draws {number}{to}", record.name),
-            SegmentEnd::Noticed => return format!("task {}: what it awaits{to} is resolved", record.name),
+            SegmentEnd::Drew(number) => return format!("draws {number}{to}"),
+            SegmentEnd::Noticed => return format!("what it awaits{to} is resolved"),
         };
-        format!("task {}: {start} -> {end}", record.name)
+        format!("{start} -> {end}")
     }
+}
+
+fn stands_at(image: &Image, task: &Task) -> String {
+    let span =
+        task.frames.last().and_then(|frame| image.bodies[frame.body as usize].spans.get(frame.pc as usize));
+    span.map_or(String::new(), |span| image.source(*span))
 }
 
 /// Calls, new objects and prints.
@@ -164,10 +178,10 @@ impl Machine {
     }
 
     fn explain_wait(&self, image: &Image, process: ProcessId, task: &Task) -> WaitExplanation {
-        let operation = task.frames.last().map_or(String::new(), |frame| match task.wait {
+        let operation = match task.wait {
             Wait::Start => "start".to_owned(),
-            _ => image.source(image.bodies[frame.body as usize].spans[frame.pc as usize]),
-        });
+            _ => stands_at(image, task),
+        };
         let mut waits_for = Vec::new();
         let mut waits_on = Vec::new();
         let mut unresolved = |future: u32| {
@@ -216,9 +230,7 @@ impl Machine {
             let mut cycle = vec![start.process];
             while let Some(to) = cycle.last().and_then(|&last| next(last)) {
                 if to == start.process {
-                    let parts: Vec<String> = cycle.iter().map(|&p| self.link(image, p)).collect();
-                    let first = self.task_name(image, start.process.0);
-                    return Some(format!("{first} {}", parts.join(", which ")));
+                    return Some(self.cycle_in_words(image, cycle));
                 }
                 if cycle.contains(&to) {
                     break;
@@ -229,22 +241,32 @@ impl Machine {
         None
     }
 
-    /// One part of a cycle: `holds cog A and waits for t`.
-    fn link(&self, image: &Image, process: ProcessId) -> String {
-        let Some(task) = self.task(process.0) else { return String::new() };
-        let cog = self.cog_name(image, task.cog);
-        match &task.wait {
-            Wait::Blocked(future) => {
-                format!("holds cog {cog} and waits for {}", self.task_name(image, *future))
-            }
-            Wait::Await { futures, .. } if futures.iter().any(|&future| !self.is_resolved(future)) => {
-                let open = futures.iter().filter(|&&future| !self.is_resolved(future));
-                let open: Vec<String> = open.map(|&future| self.task_name(image, future)).collect();
-                format!("awaits {}", open.join(", "))
-            }
-            _ => {
-                format!("needs cog {cog}, held by {}", self.task_name(image, self.cogs.get(task.cog).holder))
+    /// `register 0.0 of DBImp_1 blocks cog DBImp_1 until ping 0.0.0 of WorkerImp_2 returns, which can't start since ...`
+    fn cycle_in_words(&self, image: &Image, mut cycle: Vec<ProcessId>) -> String {
+        // Who blocks a cog is the one to begin with: there is something to change in what it does.
+        let blocks = |process: &ProcessId| self.task(process.0).is_some_and(|task| task.holds_cog());
+        let first = cycle.iter().position(blocks).unwrap_or(0);
+        cycle.rotate_left(first);
+        let mut text = self.task_name(image, cycle[0].0);
+        for (at, process) in cycle.iter().enumerate() {
+            let Some(task) = self.task(process.0) else { continue };
+            let last = at + 1 == cycle.len();
+            let next = cycle[(at + 1) % cycle.len()];
+            let (name, cog) = (self.task_name(image, next.0), self.cog_name(image, task.cog));
+            let awaits = matches!(&task.wait, Wait::Await { futures, .. } if futures.contains(&next.0));
+            text += &match task.wait {
+                Wait::Blocked(_) => format!(" blocks cog {cog} until {name} returns"),
+                _ if awaits => format!(" awaits {name}"),
+                Wait::Start => format!(" can't start since {name}"),
+                _ => format!(" can't go on since {name}"),
+            };
+            let needs_cog = !awaits && !task.holds_cog();
+            match (needs_cog, last) {
+                (true, true) => text += &format!(" blocks cog {cog}"),
+                (false, false) => text += ", which",
+                _ => {}
             }
         }
+        text
     }
 }

@@ -2,7 +2,7 @@
 
 use mazurka_program::{Failure, ProcessId};
 
-use crate::value::show;
+use crate::value::{Value, show};
 
 use super::code::Image;
 use super::entity::Wait;
@@ -13,7 +13,7 @@ impl Machine {
     fn failure(&self, image: &Image, p: u32, thrown: &Thrown) -> Failure {
         let mut message = format!("{} leaves {}", show(&thrown.value, image), self.task_name(image, p));
         if !thrown.about.is_empty() {
-            message += &format!(": {}", thrown.about);
+            message = format!("{} ({message})", thrown.about);
         }
         Failure { kind: thrown.kind, message, place: image.place(thrown.span), process: Some(ProcessId(p)) }
     }
@@ -31,7 +31,11 @@ impl Machine {
             if let Some(task) = self.task(p)
                 && let (Wait::Done(Err(thrown)), Some(_), false) = (&task.wait, &task.object, task.rethrown)
             {
-                unhandled.push((self.futures[p as usize].path.clone(), self.failure(image, p, thrown)));
+                // That an object is dead is what some other exception led to: that one comes first.
+                let dead = image.known.object_dead.0;
+                let follows = matches!(&thrown.value, Value::Atom(tag) if tag.id == dead);
+                let path = self.futures[p as usize].path.clone();
+                unhandled.push(((follows, path), self.failure(image, p, thrown)));
             }
         }
         unhandled.sort_by(|a, b| a.0.cmp(&b.0));

@@ -344,6 +344,11 @@ impl Run for AbsRun {
     fn state(&self) -> Option<State> {
         Some(self.machine.state(&self.image))
     }
+
+    fn named_state(&self, list: &mut Vec<i64>) -> bool {
+        self.machine.named_state(&self.image, list);
+        true
+    }
 }
 
 impl Machine {

@@ -44,8 +44,46 @@ impl Machine {
         State { shared: self.encode(image, true), local: self.encode(image, false) }
     }
 
+    /// The state with its names: objects and tasks by their numbers, and of tasks that go on, how many tasks and objects
+    /// they have made, which names those to come.
+    pub fn named_state(&self, image: &Image, list: &mut Vec<i64>) {
+        let builder = self.graph(image, true);
+        let things: Vec<&Thing> = {
+            let mut things = vec![&Thing::Task(0); builder.graph.nodes.len()];
+            builder.numbers.iter().for_each(|(thing, &number)| things[number] = thing);
+            things
+        };
+        let name = |thing: &Thing| match *thing {
+            Thing::Object(id) => 2 * i64::from(id),
+            Thing::Task(p) => 2 * i64::from(p) + 1,
+        };
+        list.clear();
+        list.push(self.last_turn());
+        for (thing, &number) in &builder.numbers {
+            let items = &builder.graph.nodes[number].items;
+            list.extend([name(thing), items.len() as i64]);
+            list.extend(items.iter().map(|item| match *item {
+                Item::Number(n) => n,
+                Item::Node(to) => name(things[to]),
+            }));
+            if let Thing::Task(p) = *thing
+                && let Some(task) = self.task(p).filter(|task| !task.is_done())
+            {
+                list.extend([task.children, task.created].map(i64::from));
+            }
+        }
+    }
+
+    /// Under a circular order, whose turn it was last.
+    fn last_turn(&self) -> i64 {
+        if self.settings.objects != ObjectOrder::Circular {
+            return 0;
+        }
+        self.cogs_made.iter().position(|&cog| cog == self.last_cog).unwrap_or_default() as i64
+    }
+
     /// With fields, everything; without, what the tasks know.
-    fn encode(&self, image: &Image, fields: bool) -> Vec<i64> {
+    fn graph(&self, image: &Image, fields: bool) -> Builder<'_> {
         let mut builder = Builder {
             machine: self,
             graph: Graph::default(),
@@ -54,30 +92,33 @@ impl Machine {
             fields,
         };
         builder.collect(image);
-        let mut code = builder.graph.canonical();
+        builder
+    }
+
+    fn encode(&self, image: &Image, fields: bool) -> Vec<i64> {
+        let mut code = self.graph(image, fields).graph.canonical();
         if fields && self.settings.objects == ObjectOrder::Circular {
-            // Whose turn it is.
-            let last = self.cogs_made.iter().position(|&cog| cog == self.last_cog);
-            code.push(last.unwrap_or_default() as i64);
+            code.push(self.last_turn());
         }
         code
     }
 
-    /// The fields of all objects as terms `object(id,'Class',[field(name,value),..])`, with ids from 1 in the order of
-    /// names in the creation tree.
+    /// The fields of all objects as terms `object(name,'Class',[field(name,value),..])`, in the order of their names in the
+    /// creation tree.
     pub fn state_terms(&self, image: &Image) -> Vec<String> {
         let alive = |id: &u32| self.objects.get(*id).is_some();
         let mut ids: Vec<u32> = (0..self.references.len() as u32).filter(alive).collect();
         ids.sort_by(|&a, &b| self.references[a as usize].path.cmp(&self.references[b as usize].path));
         let mut terms = Vec::new();
-        for (rank, &id) in ids.iter().enumerate() {
+        for id in ids {
             let Some(object) = self.objects.get(id) else { continue };
             let class = &image.classes[object.class as usize];
             let fields = class.fields.iter().zip(&object.fields);
             let fields: Vec<String> = fields
                 .map(|(name, value)| format!("field({name},{})", crate::value::show(value, image)))
                 .collect();
-            terms.push(format!("object({},'{}',[{}])", rank + 1, class.name, fields.join(",")));
+            let name = crate::value::show(&Value::Object(self.references[id as usize].clone()), image);
+            terms.push(format!("object({name},'{}',[{}])", class.name, fields.join(",")));
         }
         terms
     }
@@ -260,6 +301,10 @@ impl Builder<'_> {
                 Value::Object(object) | Value::Future(object) if in_key => {
                     put(&[13, i64::from(object.class), object.path.len() as i64]);
                     object.path.iter().for_each(|&part| put(&[i64::from(part)]));
+                    // The name alone would not say which of the nodes it is.
+                    let future = matches!(value, Value::Future(_));
+                    let thing = if future { Thing::Task(object.id) } else { Thing::Object(object.id) };
+                    items.push(Item::Node(self.number(thing)));
                 }
                 Value::Object(object) => {
                     put(&[7]);

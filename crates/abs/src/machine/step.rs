@@ -150,7 +150,8 @@ impl Machine {
         self.touches.varies = true;
         let frame = task.frames.last()?;
         let span = image.bodies[frame.body as usize].spans[frame.pc as usize];
-        match exception(image, image.known.object_dead, FailureKind::Exception, "", span) {
+        let about = "an exception that was not caught had killed the object";
+        match exception(image, image.known.object_dead, FailureKind::Exception, about, span) {
             Fault::Throw(thrown) => Some(End::Threw(thrown)),
             Fault::Stop(_) => None,
         }

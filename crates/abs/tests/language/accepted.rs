@@ -7,18 +7,19 @@ use mazurka_abs::language::{Dialect, Options, Source, compile};
 use crate::{model, try_compile};
 
 #[test]
-fn all_benchmarks_are_accepted() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/abs");
+fn all_benchmarks_and_examples_are_accepted() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folders = ["bench/abs", "examples/abs"].map(|folder| std::fs::read_dir(root.join(folder)).unwrap());
+    let paths = folders.into_iter().flatten().map(|entry| entry.unwrap().path());
     let mut count = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for path in paths.filter(|path| path.extension().is_some_and(|ending| ending == "abs")) {
         let text = std::fs::read_to_string(&path).unwrap();
         if let Err(wrong) = try_compile(&text, &Options::default()) {
             panic!("{}:\n{wrong}", path.display());
         }
         count += 1;
     }
-    assert!(count >= 18, "only {count} programs");
+    assert!(count >= 25, "only {count} programs");
 }
 
 #[test]

@@ -79,7 +79,7 @@ pub fn check_within(program: &Abs, budget: Budget) -> Option<Truth> {
     let truth = truth(program, budget).ok()?;
     assert!(truth.inconsistent.is_empty(), "executions of one class end in different states");
     for order in [Order::Natural, Order::Shuffled(1), Order::Shuffled(2), Order::Shuffled(3)] {
-        for algorithm in Algorithm::ALL {
+        for algorithm in [Algorithm::Naive, Algorithm::Source, Algorithm::Optimal] {
             let (summary, seen) = search(program, algorithm, order);
             let what = format!("{algorithm} {order:?}");
             assert_eq!(seen.states, truth.states, "{what}: final states");
@@ -94,6 +94,8 @@ pub fn check_within(program: &Abs, budget: Budget) -> Option<Truth> {
                     assert_eq!(classes, truth.mazurkiewicz.keys().cloned().collect(), "{what}: classes");
                     assert_eq!(summary.counts.blocked, 0, "{what}");
                 }
+                // Others have laws of their own.
+                _ => {}
             }
         }
     }

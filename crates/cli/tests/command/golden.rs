@@ -28,6 +28,18 @@ fn reports_are_as_they_were() {
         ("bad-program", "var x;\nprocess p { x = yy; }\nprocess q { unlock(x); }\n", &["check"]),
         ("bad-parameter", LOST, &["check", "--", "--param", "m=3"]),
         ("compare", LOST, &["compare"]),
+        ("abs-deadlock", ABS_DATABASE, &["check"]),
+        (
+            "abs-all-executions",
+            ABS_DATABASE,
+            &["check", "--algorithm", "naive", "--keep-going", "--", "--final-states"],
+        ),
+        ("abs-assertion", ABS_ACCOUNT, &["check"]),
+        ("abs-exception", ABS_UNCAUGHT, &["check"]),
+        ("abs-traces", ABS_PASS, &["check", "--", "--traces"]),
+        ("abs-bad-program", ABS_WRONG, &["check"]),
+        ("abs-bad-parameter", ABS_PASS, &["check", "--", "--param", "m=1"]),
+        ("abs-compare", ABS_PASS, &["compare", "--algorithms", "naive,source,optimal"]),
     ];
     let differing: Vec<&str> = reports
         .into_iter()
@@ -41,7 +53,8 @@ fn reports_are_as_they_were() {
 }
 
 fn same(name: &str, program: &str, arguments: &[&str]) -> bool {
-    let file = format!("{name}.maz");
+    let kind = if name.starts_with("abs-") { "abs" } else { "maz" };
+    let file = format!("{name}.{kind}");
     let place = Place::new("golden", &file, program);
     let (command, options) = arguments.split_first().unwrap();
     let outcome = place.run(&[&[*command, &file], options].concat());

@@ -9,6 +9,12 @@ use crate::{Outcome, Place, check};
 const CHECK: &str = include_str!("../../../../docs/schema/check.schema.json");
 const COMPARE: &str = include_str!("../../../../docs/schema/compare.schema.json");
 
+/// The one object on stdout, which must be of the schema of `check`.
+#[track_caller]
+pub fn check_object(outcome: &Outcome) -> Value {
+    object(CHECK, outcome)
+}
+
 /// The one object on stdout, which must be of the schema.
 #[track_caller]
 fn object(schema: &str, outcome: &Outcome) -> Value {

@@ -3,6 +3,7 @@
 //! `MAZURKA_BLESS=1 cargo test -p mazurka-cli` writes the files of whole reports (`tests/golden`) anew; look at what
 //! changed.
 
+mod abs;
 mod bad_input;
 mod golden;
 mod json;

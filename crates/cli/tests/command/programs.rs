@@ -147,3 +147,42 @@ pub const FAILING: [(&str, &str); 9] = [
     (CHOICE, "assertion"),
     (SPAWNED, "assertion"),
 ];
+
+/// The database and its worker, each of which blocks while the other waits for it.
+pub const ABS_DATABASE: &str = include_str!("../../../../examples/abs/database.abs");
+
+/// An assertion that fails because of what happens during an await.
+pub const ABS_ACCOUNT: &str = include_str!("../../../../examples/abs/account.abs");
+
+/// An exception that nobody is told of.
+pub const ABS_UNCAUGHT: &str = include_str!("../../../../examples/abs/uncaught.abs");
+
+pub const ABS_PASS: &str = "\
+module M;
+interface Cell { Unit set(Int v); Int get(); }
+class CellImp implements Cell {
+  Int value = 0;
+  Unit set(Int v) { value = v; }
+  Int get() { return value; }
+}
+{
+  Int n = 2;
+  Cell cell = new CellImp();
+  cell!set(n);
+  Int seen = await cell!get();
+  assert seen == 0 || seen == n;
+}
+";
+
+pub const ABS_WRONG: &str = "\
+module M;
+interface I { Unit m(Int x); }
+class C implements I {
+  Unit m(Int x) { y = x; }
+}
+{
+  I o = new C();
+  o!m(True);
+  o!nothing();
+}
+";

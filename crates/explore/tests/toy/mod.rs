@@ -150,6 +150,10 @@ impl Run for ToyRun {
         unreachable!("there are no mailboxes")
     }
 
+    fn tells_observers(&self) -> bool {
+        true
+    }
+
     fn failures(&self) -> &[Failure] {
         &[]
     }
@@ -160,5 +164,12 @@ impl Run for ToyRun {
 
     fn state(&self) -> Option<State> {
         Some(State { shared: self.memory.clone(), local: self.pcs.iter().map(|&pc| pc as i64).collect() })
+    }
+
+    fn named_state(&self, list: &mut Vec<i64>) -> bool {
+        list.clear();
+        list.extend(self.memory.iter().copied().chain(self.pcs.iter().map(|&pc| pc as i64)));
+        list.extend(self.free.last().unwrap().iter().map(|&free| i64::from(free)));
+        true
     }
 }

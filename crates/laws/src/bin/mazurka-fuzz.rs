@@ -202,7 +202,8 @@ fn broken_build(name: &str) -> Result<Subject, String> {
 
 fn report(campaign: &Campaign, outcome: &Outcome) {
     println!(
-        "{} programs ({} mutants of the corpus), {} classes, in {:.1} s under naive, source and optimal",
+        "{} programs ({} mutants of the corpus), {} classes, in {:.1} s under naive, source, optimal, \
+         optimal+observers, source+context and convergent",
         outcome.held,
         outcome.mutants,
         outcome.classes,

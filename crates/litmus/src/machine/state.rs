@@ -34,6 +34,29 @@ impl Machine {
         State { shared, local: local.into_iter().rev().flatten().collect() }
     }
 
+    /// The state with its names: every process by its number, every lock with its holder, and of messages, which have
+    /// locations of their own, the sender and how many it had sent before. How many processes and messages a process
+    /// has made names those to come.
+    pub(super) fn named_state(&self, image: &Image, list: &mut Vec<i64>) {
+        list.clear();
+        list.extend_from_slice(&self.memory.values()[..image.condvar_base as usize]);
+        for (p, proc) in self.procs.iter().enumerate() {
+            if proc.core.status == Status::Absent {
+                continue;
+            }
+            let core = &proc.core;
+            list.extend([p as i64, i64::from(core.pc), status_number(core.status), i64::from(proc.notified)]);
+            list.extend([i64::from(proc.body), i64::from(core.spawned), i64::from(core.sent)]);
+            list.extend_from_slice(&proc.locals);
+            let untaken = || proc.inbox.iter().filter(|message| message.taken_at == NONE);
+            list.push(untaken().count() as i64);
+            for message in untaken() {
+                list.extend([message.sender, message.ordinal, message.len].map(i64::from));
+                list.extend_from_slice(self.parts(message));
+            }
+        }
+    }
+
     /// The locks that are held, by holder.
     fn locks_held(&self, image: &Image) -> Vec<(u32, i64)> {
         let cells = &self.memory.values()[image.lock_base as usize..image.condvar_base as usize];
@@ -60,12 +83,7 @@ impl Machine {
             code.push(slot.map_or(-1, |slot| slot as i64));
         }
         children.sort();
-        let status = match proc.core.status {
-            Status::Absent | Status::Live => 0,
-            Status::Halted => 1,
-            Status::Finished => 2,
-            Status::Overrun => 3,
-        };
+        let status = status_number(proc.core.status);
         let mut code = vec![0, i64::from(proc.core.pc), status, i64::from(proc.notified)];
         for (&value, local) in proc.locals.iter().zip(&body.locals) {
             let place = || children.iter().position(|(_, child)| i64::from(*child) == value);
@@ -83,5 +101,14 @@ impl Machine {
         children.iter().for_each(|(child, _)| code.extend_from_slice(child));
         code[0] = code.len() as i64;
         code
+    }
+}
+
+fn status_number(status: Status) -> i64 {
+    match status {
+        Status::Absent | Status::Live => 0,
+        Status::Halted => 1,
+        Status::Finished => 2,
+        Status::Overrun => 3,
     }
 }

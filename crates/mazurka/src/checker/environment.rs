@@ -230,7 +230,8 @@ mod tests {
             (
                 ALGORITHM,
                 "fast",
-                "MAZURKA_ALGORITHM=fast: fast is not an algorithm; there are naive, source and optimal",
+                "MAZURKA_ALGORITHM=fast: fast is not an algorithm; there are naive, source, optimal, \
+                 optimal+observers, source+context and convergent",
             ),
             (
                 REPLAY,

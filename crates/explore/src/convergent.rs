@@ -1,0 +1,425 @@
+//! `convergent`: every final state once, by merging equal states. Ours: what papers 001 (ISSTA'19) and 004 (CAV'17) aim at.
+//!
+//! Those papers cut an execution of DPOR where a state comes again that was explored elsewhere. But races are found in the
+//! executions themselves: those that would have been met only behind the cut are never reversed, and behaviours are lost
+//! (corpus/cx01.maz with 3 steps; corpus/cx10.maz, cx11.maz and cx12.maz for 001). Repair: no races and no clocks. States
+//! are the nodes of an acyclic graph, and each node knows the records of all steps below it, merged or not. The set of processes
+//! to explore from a node grows until it is persistent with respect to those records; sleep sets avoid repeated steps.
+//! docs/soundness.md has the proof, and the laws compare it with brute force on programs and mutants of those that broke others.
+//!
+//! States are merged where they are equal with their names ([`Run::named_state`]): sleep sets and records speak of processes and
+//! locations. Final states need no future, so they are counted up to renaming ([`Run::state`]).
+//!
+//! Invariants, looked at in debug builds, where the search ends if one does not hold: who sleeps is enabled, and its step does
+//! what its record says; states that are merged have the same processes enabled; a state that is being explored is not
+//! explored within itself; there are as many complete and assumed executions as final states.
+
+mod guess;
+mod records;
+mod store;
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use mazurka_program::{Footprints, Location, ProcessId, ProcessSet, Program, Run};
+
+use crate::walk::Walk;
+use crate::{Ending, Monitor, NotExhaustive, Options, Order, Summary};
+use guess::{Guesses, Here};
+use records::{Record, RecordId, RecordSet, Records, members};
+pub(crate) use store::pack;
+use store::{StateId, Store};
+
+/// How many steps are run ahead of the search.
+const SCOUTED: usize = 10_000;
+
+pub(crate) fn explore<P: Program>(
+    program: &P,
+    options: &Options,
+    monitor: &mut dyn Monitor<P::Run>,
+) -> Summary {
+    let walk = Walk::new(program, Footprints::Dynamic, options, monitor);
+    let mut search = Search {
+        walk,
+        records: Records::default(),
+        store: Store::default(),
+        finals: HashSet::new(),
+        finals_memory: 0,
+        nodes: Vec::new(),
+        numbers: Vec::new(),
+        bytes: Vec::new(),
+        guesses: Guesses::default(),
+    };
+    // The answer is in the summary: a search that ends early has noted why.
+    let ended = search.run();
+    let _ = search.note_memory();
+    let _ = search.assert(ended.is_break() || search.counts_agree(), "a final state was counted twice");
+    search.walk.summary()
+}
+
+/// A process that sleeps, with what its step would do, all its outcomes together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sleeper {
+    process: ProcessId,
+    step: RecordId,
+}
+
+/// A node of the stack: a state that is being explored.
+struct Node {
+    state: StateId,
+    enabled: ProcessSet,
+    /// Who waits, with the location of the guard if it has one.
+    waiting: Vec<(ProcessId, Option<Location>)>,
+    /// `Z`: who sleeps.
+    asleep: Vec<Sleeper>,
+    /// `T`: the persistent set, in the order in which it is explored.
+    persistent: Vec<ProcessId>,
+    /// Those of `T` that have been explored, each with its step.
+    explored: Vec<Sleeper>,
+    /// The outcomes of the step that is being explored: how many, how many have been begun, and what these did.
+    alternatives: u32,
+    tried: u32,
+    /// The outcome that was begun with.
+    choice: u32,
+    outcomes: Option<RecordId>,
+    /// What the outcome did that is being explored.
+    step: Option<RecordId>,
+    /// `R`: the records of what lies below.
+    records: RecordSet,
+}
+
+impl Node {
+    fn sleeper(&self, process: ProcessId) -> Option<RecordId> {
+        self.asleep.iter().find(|sleeper| sleeper.process == process).map(|sleeper| sleeper.step)
+    }
+
+    /// The process that is being explored.
+    fn process(&self) -> ProcessId {
+        self.persistent[self.explored.len()]
+    }
+}
+
+struct Search<'a, R: Run> {
+    walk: Walk<'a, R>,
+    records: Records,
+    store: Store,
+    /// The states at the ends of executions, up to renaming.
+    finals: HashSet<Box<[u8]>>,
+    finals_memory: usize,
+    nodes: Vec<Node>,
+    numbers: Vec<i64>,
+    bytes: Vec<u8>,
+    guesses: Guesses,
+}
+
+impl<R: Run> Search<'_, R> {
+    fn run(&mut self) -> ControlFlow<()> {
+        self.scout()?;
+        self.enter(Vec::new())?;
+        while !self.nodes.is_empty() {
+            self.walk.back_to(self.nodes.len() - 1);
+            if !self.advance()? {
+                self.leave();
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Runs the program once, to guess what processes do. It is no part of the search.
+    fn scout(&mut self) -> ControlFlow<()> {
+        while !self.walk.too_deep()
+            && self.walk.trace.len() < SCOUTED
+            && let Some(process) = self.walk.pick(|_| true)
+        {
+            self.walk.try_step(process, 0)?;
+            let record = self.records.number(Record::of(process, self.walk.label()));
+            self.guesses.learn(&self.walk.trace, record);
+        }
+        self.walk.back_to(0);
+        ControlFlow::Continue(())
+    }
+
+    /// Takes the next outcome of the process at hand, or goes on to the next process of `T`. Says whether there was any.
+    fn advance(&mut self) -> ControlFlow<(), bool> {
+        let level = self.nodes.len() - 1;
+        let node = &mut self.nodes[level];
+        if let Some(step) = node.outcomes
+            && node.tried == node.alternatives
+        {
+            let process = node.process();
+            let as_known = node.sleeper(process).is_none_or(|known| known == step);
+            node.explored.push(Sleeper { process, step });
+            node.outcomes = None;
+            self.assert(as_known, "a sleeping process did something else than it had done")?;
+        }
+        let node = &mut self.nodes[level];
+        if node.explored.len() == node.persistent.len() {
+            return ControlFlow::Continue(false);
+        }
+        let process = node.process();
+        if node.outcomes.is_none() {
+            (node.alternatives, node.tried) = (self.walk.run.alternatives(process), 0);
+            node.choice = self.walk.choice_at(0, node.alternatives);
+        }
+        let choice = (node.choice + node.tried) % node.alternatives;
+        node.tried += 1;
+        self.take(process, choice)?;
+        ControlFlow::Continue(true)
+    }
+
+    /// Takes a step, and enters the node behind it.
+    fn take(&mut self, process: ProcessId, choice: u32) -> ControlFlow<()> {
+        self.walk.step(process, choice)?;
+        let step = self.records.number(Record::of(process, self.walk.label()));
+        self.guesses.learn(&self.walk.trace, step);
+        let node = self.nodes.last_mut().expect("the node that the step leaves");
+        node.outcomes = Some(match node.outcomes {
+            None => step,
+            Some(others) => self.records.joined(others, step),
+        });
+        node.step = Some(step);
+        let asleep = self.asleep_behind(process, step);
+        if self.walk.progress_due {
+            let branches = self.nodes.iter().map(|node| (node.explored.len(), node.persistent.len()));
+            self.walk.report_progress(branches)?;
+        }
+        self.enter(asleep)
+    }
+
+    /// `Z'`: of those that sleep or have been explored, those that the step does not wake.
+    fn asleep_behind(&self, process: ProcessId, step: RecordId) -> Vec<Sleeper> {
+        let node = self.nodes.last().expect("the node that the step leaves");
+        let mut asleep = Vec::new();
+        for &sleeper in node.explored.iter().chain(&node.asleep) {
+            let known = asleep.iter().any(|other: &Sleeper| other.process == sleeper.process);
+            let wakes = self.walk.options.rules.wake && self.records.dependent(sleeper.step, step);
+            if sleeper.process != process && !known && !wakes {
+                asleep.push(sleeper);
+            }
+        }
+        asleep.sort_unstable_by_key(|sleeper| sleeper.process);
+        asleep
+    }
+
+    /// Enters the present state: merges it with one that is known, ends the execution, or begins to explore it.
+    fn enter(&mut self, asleep: Vec<Sleeper>) -> ControlFlow<()> {
+        if !self.walk.run.named_state(&mut self.numbers) {
+            return self.walk.stop(NotExhaustive::Internal("the front end has no states with names"));
+        }
+        self.numbers.push(i64::from(self.walk.run.assumed()));
+        pack(&self.numbers, &mut self.bytes);
+        let state = self.store.number(&self.bytes);
+        self.walk.counts.states = self.store.len() as u64;
+        #[cfg(debug_assertions)]
+        {
+            let agrees = self.store.agrees(state, self.walk.run.enabled());
+            self.assert(agrees, "equal states have other processes enabled")?;
+        }
+        let sleeps = |process| asleep.iter().any(|sleeper: &Sleeper| sleeper.process == process);
+        let can_step = asleep.iter().all(|sleeper| self.walk.run.enabled().contains(sleeper.process));
+        self.assert(can_step, "a process sleeps that can't take a step")?;
+        let rules = self.walk.options.rules;
+        if let Some(records) = self.store.finished(state, |process| sleeps(process) || !rules.merge_asleep) {
+            self.walk.counts.merges += 1;
+            self.walk.end(Ending::Blocked)?;
+            self.close_edge(if rules.merged_conflicts { &records } else { &[] });
+            return ControlFlow::Continue(());
+        }
+        if let Some(depth) = self.store.open_at(state) {
+            return self.come_back_to(depth);
+        }
+        if self.store.len().is_multiple_of(256) {
+            self.note_memory()?;
+        }
+        if self.walk.too_deep() && !self.walk.run.enabled().is_empty() {
+            self.walk.end(Ending::Cut)?;
+            self.close_edge(&[]);
+            return ControlFlow::Continue(());
+        }
+        self.open(state, asleep)
+    }
+
+    /// The execution came back to a state that is being explored. What is below that one is not known yet, so the search will not
+    /// be exhaustive; but it goes on, and with everybody, for whoever runs in a circle must not keep the others from running.
+    fn come_back_to(&mut self, depth: usize) -> ControlFlow<()> {
+        self.walk.miss(NotExhaustive::Cycle(self.walk.trace.len() - depth));
+        self.walk.end(Ending::Blocked)?;
+        let node = self.nodes.last_mut().expect("the node that the step leaves");
+        let others: Vec<ProcessId> = node.enabled.iter().filter(|p| !node.persistent.contains(p)).collect();
+        node.persistent.extend(others);
+        self.close_edge(&[]);
+        ControlFlow::Continue(())
+    }
+
+    /// Begins to explore a state.
+    fn open(&mut self, state: StateId, asleep: Vec<Sleeper>) -> ControlFlow<()> {
+        let mut waiting = Vec::new();
+        self.walk
+            .run
+            .waiting(&mut |process, guard| waiting.push((process, guard.map(|guard| guard.location))));
+        let mut node = Node {
+            state,
+            enabled: self.walk.run.enabled().clone(),
+            waiting,
+            asleep,
+            persistent: Vec::new(),
+            explored: Vec::new(),
+            alternatives: 0,
+            tried: 0,
+            choice: 0,
+            outcomes: None,
+            step: None,
+            records: RecordSet::default(),
+        };
+        match self.first(&node) {
+            Some(process) => node.persistent.push(process),
+            None => self.end_at(&mut node)?,
+        }
+        self.store.open(state, self.nodes.len());
+        self.nodes.push(node);
+        ControlFlow::Continue(())
+    }
+
+    /// Nobody is awake: the execution ends here. What is pending is recorded, for it may conflict with what was done above.
+    fn end_at(&mut self, node: &mut Node) -> ControlFlow<()> {
+        node.asleep.iter().for_each(|sleeper| node.records.insert(sleeper.step));
+        if self.walk.options.rules.waiting_races {
+            for &(process, guard) in &node.waiting {
+                if let Some(guard) = guard {
+                    node.records.insert(self.records.number(Record::waiting(process, guard)));
+                }
+            }
+        }
+        let ending = match node.enabled.is_empty() && self.is_new_final() {
+            true => self.walk.maximal_ending(),
+            false => Ending::Blocked,
+        };
+        self.walk.end(ending)
+    }
+
+    /// Whether nothing that is equal to this final state up to renaming was met.
+    fn is_new_final(&mut self) -> bool {
+        let Some(state) = self.walk.run.state() else { return true };
+        self.numbers.clear();
+        self.numbers.extend([i64::from(self.walk.run.assumed()), state.shared.len() as i64]);
+        self.numbers.extend(state.shared.iter().chain(&state.local));
+        pack(&self.numbers, &mut self.bytes);
+        let new = !self.finals.contains(self.bytes.as_slice());
+        if new {
+            self.finals_memory += self.bytes.len() + size_of::<Box<[u8]>>() + 8;
+            self.finals.insert(self.bytes.as_slice().into());
+        }
+        new
+    }
+
+    /// The state of the last node has been explored.
+    fn leave(&mut self) {
+        let node = self.nodes.pop().expect("a node to leave");
+        let records = self.records.keep(&node.records);
+        let asleep = node.asleep.iter().map(|sleeper| sleeper.process).collect();
+        self.store.finish(node.state, asleep, records.clone());
+        self.close_edge(&records);
+    }
+
+    /// What lies behind the last step of the last node is known: `T` grows by those whose steps there conflict with it.
+    fn close_edge(&mut self, below: &[u64]) {
+        let Some(level) = self.nodes.len().checked_sub(1) else { return };
+        let Some(step) = self.nodes[level].step else { return };
+        let mut asked = ProcessSet::new();
+        for record in self.records.reversible(below, step) {
+            let process = self.records.get(record).process;
+            if !self.waits_for(level, process, step) {
+                self.need(level, process, below, &mut asked);
+            }
+        }
+        let node = &mut self.nodes[level];
+        node.records.add_all(below);
+        node.records.insert(step);
+    }
+
+    /// Whether a process waits at a node for a guard that the step writes. Then its next step can't come before the step, for
+    /// whatever else writes the guard conflicts with the step too.
+    fn waits_for(&self, level: usize, process: ProcessId, step: RecordId) -> bool {
+        let waiting = &self.nodes[level].waiting;
+        let guard = waiting.iter().find(|(waiting, _)| *waiting == process).and_then(|(_, guard)| *guard);
+        guard.is_some_and(|guard| self.records.get(step).writes(guard))
+    }
+
+    /// `need(q, R)`: a step of `q` may come before those of `T`. If `q` is enabled, `T` must have it; else some process that
+    /// can create or enable it.
+    fn need(&mut self, level: usize, process: ProcessId, below: &[u64], asked: &mut ProcessSet) {
+        let mut rest = vec![process];
+        while let Some(q) = rest.pop() {
+            if asked.contains(q) || self.nodes[level].persistent.contains(&q) {
+                continue;
+            }
+            asked.insert(q);
+            if !self.nodes[level].enabled.contains(q) {
+                if self.walk.options.rules.need_enablers {
+                    self.enablers(level, q, below, &mut rest);
+                }
+            } else if !self.sleeps_on(level, q, below) {
+                self.nodes[level].persistent.push(q);
+            }
+        }
+    }
+
+    /// Whether a process sleeps at a node and nothing below, but for what `T` does, would wake it.
+    fn sleeps_on(&mut self, level: usize, q: ProcessId, below: &[u64]) -> bool {
+        let Some(step) = self.nodes[level].sleeper(q) else { return false };
+        let wakers = self.records.dependents(below, step);
+        let node = &self.nodes[level];
+        !self.walk.options.rules.wake_needed
+            || wakers.into_iter().all(|record| {
+                let process = self.records.get(record).process;
+                process == q || node.persistent.contains(&process)
+            })
+    }
+
+    /// The processes whose steps below create a process, or write what it waits for at a node.
+    fn enablers(&self, level: usize, q: ProcessId, below: &[u64], found: &mut Vec<ProcessId>) {
+        let waiting = self.nodes[level].waiting.iter().find(|(process, _)| *process == q);
+        let mut awaited: Vec<Location> = waiting.and_then(|(_, guard)| *guard).into_iter().collect();
+        let of_q = members(below).map(|record| self.records.get(record)).filter(|record| record.process == q);
+        of_q.for_each(|record| awaited.extend_from_slice(&record.waited_for));
+        // A process that waits for we don't know what may be enabled by anybody.
+        let anybody = waiting.is_some() && awaited.is_empty();
+        for record in members(below).map(|record| self.records.get(record)) {
+            let enables = anybody
+                || record.spawned.contains(&q)
+                || awaited.iter().any(|&location| record.writes(location));
+            if record.process != q && enables {
+                found.push(record.process);
+            }
+        }
+    }
+
+    /// The first process of `T`: one that is awake.
+    fn first(&mut self, node: &Node) -> Option<ProcessId> {
+        let awake = node.enabled.iter().filter(|&process| node.sleeper(process).is_none());
+        let mut awake: ProcessSet = awake.collect();
+        if self.walk.options.order == Order::Natural {
+            let here = Here { trace: &self.walk.trace, enabled: &node.enabled, waiting: &node.waiting };
+            awake = self.guesses.best(&awake, here, &mut self.records);
+        }
+        self.walk.pick(|process| awake.contains(process))
+    }
+
+    fn note_memory(&mut self) -> ControlFlow<()> {
+        let states = self.store.memory() + self.records.memory() + self.finals_memory;
+        self.walk.counts.state_memory = states as u64;
+        self.walk.note_memory(states + self.nodes.capacity() * size_of::<Node>())
+    }
+
+    /// In debug builds, ends the search if an invariant does not hold: builds that are broken on purpose get here.
+    fn assert(&mut self, holds: bool, what: &'static str) -> ControlFlow<()> {
+        if cfg!(debug_assertions) && !holds {
+            return self.walk.stop(NotExhaustive::Internal(what));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn counts_agree(&self) -> bool {
+        self.walk.counts.complete + self.walk.counts.assumed == self.finals.len() as u64
+    }
+}

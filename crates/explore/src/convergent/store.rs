@@ -1,0 +1,159 @@
+//! The states that `convergent` has met, with what is known of what comes after each.
+//!
+//! States are kept in full and compared in full: a hash only leads to them. A state may have been explored more than once, each
+//! time with fewer processes asleep in some way: all its nodes are kept.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use mazurka_program::ProcessId;
+
+/// The number of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StateId(u32);
+
+/// An exploration of a state that is finished.
+#[derive(Debug)]
+struct Finished {
+    /// The processes that slept, in order.
+    asleep: Box<[ProcessId]>,
+    /// The records of everything that was met below.
+    records: Rc<[u64]>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    finished: Vec<Finished>,
+    /// The depth at which it is being explored, plus 1; 0 if it is not.
+    open: u32,
+    #[cfg(debug_assertions)]
+    enabled: Option<mazurka_program::ProcessSet>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Store {
+    numbers: HashMap<Box<[u8]>, StateId>,
+    states: Vec<Known>,
+    memory: usize,
+}
+
+impl Store {
+    /// The number of a state, which may be new.
+    pub fn number(&mut self, state: &[u8]) -> StateId {
+        if let Some(&known) = self.numbers.get(state) {
+            return known;
+        }
+        let number = StateId(self.states.len() as u32);
+        self.memory += state.len() + size_of::<(Box<[u8]>, StateId)>() + 8 + size_of::<Known>();
+        self.numbers.insert(state.into(), number);
+        self.states.push(Known::default());
+        number
+    }
+
+    /// The records of a finished exploration in which nobody slept that is awake now.
+    pub fn finished(&self, state: StateId, asleep: impl Fn(ProcessId) -> bool) -> Option<Rc<[u64]>> {
+        let finished = &self.states[state.0 as usize].finished;
+        let found = finished.iter().find(|node| node.asleep.iter().all(|&process| asleep(process)))?;
+        Some(found.records.clone())
+    }
+
+    /// In debug builds: whether the processes that are enabled are those that were enabled there before.
+    #[cfg(debug_assertions)]
+    pub fn agrees(&mut self, state: StateId, enabled: &mazurka_program::ProcessSet) -> bool {
+        self.states[state.0 as usize].enabled.get_or_insert_with(|| enabled.clone()) == enabled
+    }
+
+    /// The depth at which a state is being explored.
+    pub fn open_at(&self, state: StateId) -> Option<usize> {
+        self.states[state.0 as usize].open.checked_sub(1).map(|depth| depth as usize)
+    }
+
+    pub fn open(&mut self, state: StateId, depth: usize) {
+        debug_assert_eq!(self.states[state.0 as usize].open, 0, "no state is explored within itself");
+        self.states[state.0 as usize].open = depth as u32 + 1;
+    }
+
+    /// The exploration of a state has come to its end. Those in which more slept tell nothing that it does not.
+    pub fn finish(&mut self, state: StateId, asleep: Box<[ProcessId]>, records: Rc<[u64]>) {
+        let known = &mut self.states[state.0 as usize];
+        let before = known.finished.len();
+        known.finished.retain(|old| !asleep.iter().all(|process| old.asleep.contains(process)));
+        let dropped = before - known.finished.len();
+        self.memory += size_of::<Finished>() + asleep.len() * size_of::<ProcessId>();
+        self.memory -= dropped * size_of::<Finished>();
+        known.open = 0;
+        known.finished.push(Finished { asleep, records });
+    }
+
+    /// How many states there are.
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
+}
+
+/// A list of numbers as bytes, small numbers in one byte: lists are equal exactly if the bytes are.
+pub(crate) fn pack(numbers: &[i64], bytes: &mut Vec<u8>) {
+    bytes.clear();
+    for &number in numbers {
+        // Numbers near 0 of either sign become small ones; seven bits a byte, the highest bit says that more come.
+        let mut rest = ((number << 1) ^ (number >> 63)) as u64;
+        while rest >= 0x80 {
+            bytes.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        bytes.push(rest as u8);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_lists_are_equal_only_if_the_lists_are() {
+        let lists: [&[i64]; 9] = [
+            &[],
+            &[0],
+            &[0, 0],
+            &[-1],
+            &[1],
+            &[63, 64, -64, -65],
+            &[8192],
+            &[i64::MAX],
+            &[i64::MIN, i64::MAX, 0],
+        ];
+        let packed = lists.map(|list| {
+            let mut bytes = Vec::new();
+            pack(list, &mut bytes);
+            bytes
+        });
+        for (i, a) in packed.iter().enumerate() {
+            for (j, b) in packed.iter().enumerate() {
+                assert_eq!(a == b, i == j, "{:?} and {:?}", lists[i], lists[j]);
+            }
+        }
+        assert_eq!(packed[5].len(), 6);
+    }
+
+    #[test]
+    fn an_exploration_serves_where_at_least_as_many_sleep() {
+        let (mut store, set) = (Store::default(), |ids: &[u32]| -> Box<[ProcessId]> {
+            ids.iter().map(|&id| ProcessId(id)).collect()
+        });
+        let state = store.number(b"s");
+        let found =
+            |store: &Store, asleep: &[u32]| store.finished(state, |p| asleep.contains(&p.0)).is_some();
+        store.finish(state, set(&[1, 2]), [1].into());
+        assert!(found(&store, &[1, 2, 3]) && !found(&store, &[1]));
+        store.finish(state, set(&[2]), [3].into());
+        assert!(found(&store, &[2]) && !found(&store, &[1]));
+        assert_eq!(store.states[0].finished.len(), 1);
+        assert_eq!(store.number(b"s"), state);
+        assert_ne!(store.number(b"t"), state);
+    }
+}

@@ -1,0 +1,405 @@
+//! `optimal+observers`: Algorithm 1 of "Optimal Dynamic Partial Order Reduction with Observers" (Aronis, Jonsson, Lång,
+//! Sagonas, TACAS 2018).
+//!
+//! Two blind writes of one variable, or two messages to one mailbox, are ordered by happens-before only if some later event,
+//! an *observer*, could tell their order: a read of the later write, a receive that would have taken either message. Each
+//! class of executions modulo that order is completed once, and nothing is cut. Final memory is not preserved, nor the
+//! order of messages that nobody takes; what processes know is. The paper's algorithm stands (no repair of its own was
+//! needed, and it agrees with brute force), but care is needed, and programs do more than it allows for:
+//! * a prefix has fewer edges than its execution. A sequence that reverses an observed race therefore ends with an
+//!   observer (line 8), which takes the new message there: it is run in its place to learn its label;
+//! * sleep sets don't work, since a sleeping event may have been overtaken by something that is observed only later. The
+//!   test of redundancy looks at all `done` sets, over the whole sequence ([`done`], definition 3), with the observers
+//!   that this sequence has and no others ([`sequence`]);
+//! * writes of unequal, overlapping sets of locations race unconditionally, as the paper demands (CX13); so does a step
+//!   that sends more than one message, or sends and writes, since no single receive could tell when it was;
+//! * the paper assumes that no step disables another process. With guards it does: `await x == 1` waits for ever if `x = 2`
+//!   came last, and nobody has read `x`. So writes of a location that some guard waits for race unconditionally
+//!   (`corpus/observers_await.maz` loses its deadlock otherwise). Which locations these are is found out on the way: the first
+//!   execution knows those that it met, and if another one turns up later, the search begins again, which happens at
+//!   most once for each location. Given that, guarded steps race as in `optimal`, and the proof in docs/soundness.md holds;
+//! * steps that vary, steps with several outcomes and old races are handled as in [`optimal`](crate::optimal). Old races are
+//!   left out only while no step is dependent if observed: else a new suffix may order what is in the prefix.
+//!
+//! Why it is believed: theorems 1 and 2 of the paper, given its definition 1; that definition 1 holds of this relation
+//! (docs/soundness.md); and brute force, which computes the classes pair by pair from labels.
+
+mod done;
+mod order;
+mod sequence;
+
+use std::ops::ControlFlow;
+
+use mazurka_program::{Access, Footprints, ProcessId, Program, Run};
+use smallvec::SmallVec;
+
+use crate::optimal::{Reversal, collect_races};
+use crate::wakeup::{Children, NONE, Step, WakeupTrees};
+use crate::walk::{Aside, Walk};
+use crate::{Ending, Monitor, NotExhaustive, Options, Rules, Summary};
+use done::{DoneSets, step_at};
+use order::{ObservedOrder, Unobserved};
+use sequence::{Conflicts, Mail, Observed};
+
+pub(crate) fn explore<P: Program>(
+    program: &P,
+    options: &Options,
+    monitor: &mut dyn Monitor<P::Run>,
+) -> Summary {
+    let mut search = Search {
+        walk: Walk::new(program, Footprints::Dynamic, options, monitor),
+        conflicts: Conflicts::new(options.rules),
+        done: DoneSets::default(),
+        trees: WakeupTrees::default(),
+        nodes: Vec::new(),
+        unobserved: Unobserved::default(),
+        order: ObservedOrder::default(),
+        shared: 0,
+        races_handled: false,
+        begin_again: false,
+        races: Vec::new(),
+        touched: Vec::new(),
+    };
+    // The answer is in the summary: a search that ends early has noted why.
+    while search.run().is_break() && search.begin_again {
+        search.reset();
+    }
+    let _ = search.note_memory();
+    search.walk.counts.wakeup_nodes = search.trees.peak;
+    search.walk.summary()
+}
+
+/// A node of the stack: what is left of `wut(E)`. The branch that is being explored has been taken out of it.
+struct Node {
+    wut: Children,
+    done: usize,
+}
+
+struct Search<'a, R: Run> {
+    walk: Walk<'a, R>,
+    conflicts: Conflicts,
+    done: DoneSets,
+    trees: WakeupTrees,
+    nodes: Vec<Node>,
+    unobserved: Unobserved,
+    order: ObservedOrder,
+    /// How many events the present execution shares with the last one whose races were handled.
+    shared: usize,
+    /// Whether races have been handled: then a new location that a guard waits for comes too late.
+    races_handled: bool,
+    begin_again: bool,
+    races: Vec<Reversal>,
+    touched: Vec<Access>,
+}
+
+impl<R: Run> Search<'_, R> {
+    fn run(&mut self) -> ControlFlow<()> {
+        self.done.reset();
+        self.visit(NONE)?;
+        while let Some(depth) = self.nodes.len().checked_sub(1) {
+            self.back_to(depth);
+            let node = &mut self.nodes[depth];
+            if node.wut != NONE {
+                // Lines 19-22: the smallest branch, with its subtree.
+                let taken = self.trees.take_first(node.wut);
+                node.wut = taken.rest;
+                self.take(taken.process, taken.choice, taken.children)?;
+            } else {
+                self.nodes.pop();
+                self.done.pop();
+                self.add_to_done();
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Makes everything as it was at the start, but for what is known of guards.
+    fn reset(&mut self) {
+        self.begin_again = false;
+        self.races_handled = false;
+        self.shared = 0;
+        self.unobserved.truncate(&self.walk.trace, 0);
+        self.trees = WakeupTrees::default();
+        self.nodes.clear();
+        self.walk.begin_again();
+    }
+
+    fn back_to(&mut self, depth: usize) {
+        let trace = &self.walk.trace;
+        // Under another outcome of a step that others depend on, what was planned for the old one says nothing.
+        let outcome = |k: usize| trace.alternatives(k) > 1 && !trace.accesses(k).is_empty();
+        if self.shared > depth && (depth..trace.len()).any(outcome) {
+            self.shared = 0;
+        }
+        self.shared = self.shared.min(depth);
+        self.unobserved.truncate(trace, depth);
+        self.walk.back_to(depth);
+    }
+
+    /// Explores the node of the present state with the wakeup tree that leads on from it, if any.
+    fn visit(&mut self, wut: Children) -> ControlFlow<()> {
+        self.nodes.push(Node { wut, done: 0 });
+        if self.walk.run.enabled().is_empty() {
+            self.note_waiting()?;
+            let ending = self.walk.maximal_ending();
+            self.walk.end(ending)?;
+            return self.handle_races();
+        }
+        if self.walk.too_deep() {
+            self.walk.end(Ending::Cut)?;
+            return self.handle_races();
+        }
+        if wut == NONE {
+            return self.plan_freely();
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Notes what those wait for who wait at the end.
+    fn note_waiting(&mut self) -> ControlFlow<()> {
+        let mut new = false;
+        self.walk.run.waiting(&mut |_, guard| {
+            new |= guard.is_some_and(|guard| self.conflicts.note_awaited(guard.location));
+        });
+        self.found_awaited(new)
+    }
+
+    /// A guard that nobody knew of makes writes dependent that were not: what was planned without that is worth nothing.
+    fn found_awaited(&mut self, new: bool) -> ControlFlow<()> {
+        self.begin_again = new && self.races_handled;
+        if self.begin_again { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Lines 17-18: no sequence leads, so any process will do, with every outcome of its step that is not done.
+    fn plan_freely(&mut self) -> ControlFlow<()> {
+        let (level, rules) = (self.nodes.len() - 1, self.walk.options.rules);
+        let (trace, aside) = self.walk.aside();
+        let mail = Postman { aside, from: level, v: &[], there: true, selective: rules.selective };
+        let settled = self.done.settle(trace, &mut Observed { conflicts: &self.conflicts, mail });
+        let done = &self.done;
+        let picked = self.walk.pick(|p| !done.all_explored(level, p));
+        let Some(process) = picked.filter(|_| settled || !self.sound()) else {
+            // Beyond the limit of depth nothing is known, so what was planned may lead nowhere.
+            if self.walk.counts.cut == 0 && self.sound() {
+                let what = "optimal+observers reached a node from which everything is done";
+                return self.walk.stop(NotExhaustive::Internal(what));
+            }
+            return self.walk.end(Ending::Blocked);
+        };
+        let alternatives = self.walk.run.alternatives(process);
+        let mut wut = NONE;
+        for k in (0..alternatives).rev() {
+            let choice = self.walk.choice_at(k, alternatives);
+            if !self.done.is_explored(level, process, choice) {
+                wut = self.trees.leaf(Step { process, choice, alternatives, accesses: &[], at: 0 }, wut);
+            }
+        }
+        self.nodes[level].wut = wut;
+        ControlFlow::Continue(())
+    }
+
+    /// Line 22: takes a step and explores the node behind it.
+    fn take(&mut self, process: ProcessId, choice: u32, subtree: Children) -> ControlFlow<()> {
+        self.walk.step(process, choice)?;
+        let trace = &self.walk.trace;
+        let last = trace.len() - 1;
+        if trace.alternatives(last) > 1 {
+            self.trees.label_outcomes(self.nodes[last].wut, process, trace.accesses(last));
+        }
+        let new = trace.guard(last).is_some_and(|guard| self.conflicts.note_awaited(guard.location));
+        self.done.push(trace, &self.conflicts, self.walk.options.rules);
+        self.unobserved.push(trace, &self.conflicts);
+        self.found_awaited(new)?;
+        if self.walk.progress_due {
+            let nodes: Vec<(usize, usize)> = self
+                .nodes
+                .iter()
+                .map(|node| (node.done, node.done + 1 + self.trees.count(node.wut)))
+                .collect();
+            self.walk.report_progress(nodes.into_iter())?;
+            self.note_memory()?;
+        }
+        self.visit(subtree)
+    }
+
+    fn note_memory(&mut self) -> ControlFlow<()> {
+        let nodes = self.nodes.capacity() * size_of::<Node>();
+        self.walk.note_memory(self.done.memory() + self.trees.memory() + self.order.memory() + nodes)
+    }
+
+    /// Line 24: the event that led to the node just left has been explored.
+    fn add_to_done(&mut self) {
+        let trace = &self.walk.trace;
+        if let (Some(node), Some(last)) = (self.nodes.last_mut(), trace.len().checked_sub(1)) {
+            node.done += 1;
+            let (process, choice) = (trace.process(last), trace.choice(last));
+            self.done.add(process, choice, trace.alternatives(last), trace.accesses(last));
+        }
+    }
+
+    /// Lines 4-12: plans the reversal of each race of a maximal execution.
+    fn handle_races(&mut self) -> ControlFlow<()> {
+        self.races_handled = true;
+        let mut races = std::mem::take(&mut self.races);
+        races.clear();
+        let conditional = self.unobserved.any();
+        if conditional {
+            let Walk { trace, run, options, .. } = &self.walk;
+            self.order.compute(trace, run, &self.conflicts, options.rules, &mut races);
+        } else {
+            collect_races(&self.walk, self.shared, &mut races);
+        }
+        // The last ones first: a run that leaves the trace for one knows the trace only up to there.
+        races.sort_by_key(|race| std::cmp::Reverse(race.e));
+        for &race in &races {
+            self.reverse(race, conditional)?;
+        }
+        self.races = races;
+        // What observers there are in an execution decides what its sequences are: they say nothing about the next one.
+        self.shared = if conditional { 0 } else { self.walk.trace.len() };
+        ControlFlow::Continue(())
+    }
+
+    /// Lines 5-12 for one race.
+    fn reverse(&mut self, race: Reversal, conditional: bool) -> ControlFlow<()> {
+        let v = self.sequence(race, conditional);
+        let mut touched = std::mem::take(&mut self.touched);
+        let outcomes = self.label_last(race, &v, &mut touched);
+        if outcomes.is_none() && self.walk.has_stopped() {
+            return ControlFlow::Break(());
+        }
+        if outcomes.is_none() && self.sound() {
+            return self.walk.stop(NotExhaustive::Internal("a race was reversed that can't be"));
+        }
+        for choice in 0..outcomes.unwrap_or(0) {
+            self.plan(race, &v, choice, outcomes.unwrap_or(1), &touched);
+        }
+        self.touched = touched;
+        ControlFlow::Continue(())
+    }
+
+    /// The sequence `v` that reverses a race, without its last event: `notdep(e, E)` and, if the race is observed,
+    /// `e'.e.(notobs(e, e', E) \ e')` (lines 7-10). The last event is the observer, else `e'`.
+    fn sequence(&self, race: Reversal, conditional: bool) -> Sequence {
+        let trace = &self.walk.trace;
+        let e = race.e;
+        let after = |first: usize, k: usize| match conditional {
+            true => self.order.happens_before(trace, first, k),
+            false => trace.happens_before(first, k),
+        };
+        let mut events: SmallVec<[usize; 32]> = (e + 1..trace.len()).filter(|&k| !after(e, k)).collect();
+        let observers = match race.second {
+            Some(second) if conditional && self.walk.options.rules.carry_observer => {
+                self.order.observers(trace, &self.conflicts, e, second)
+            }
+            _ => Vec::new(),
+        };
+        let (Some(&observer), Some(second)) = (observers.first(), race.second) else {
+            return Sequence { events, last: race.second, process: race.process, observed: false };
+        };
+        events.extend([second, e]);
+        let notobs = |k: usize| k != second && after(e, k) && !observers.iter().any(|&o| after(o, k));
+        events.extend((e + 1..trace.len()).filter(|&k| notobs(k)));
+        Sequence { events, last: Some(observer), process: trace.process(observer), observed: true }
+    }
+
+    /// What the last event of `v` touches there, and how many outcomes it has; none if it can't be taken.
+    fn label_last(&mut self, race: Reversal, v: &Sequence, touched: &mut Vec<Access>) -> Option<u32> {
+        touched.clear();
+        let trace = &self.walk.trace;
+        let rules = self.walk.options.rules;
+        // Who takes another message than before touches another location.
+        let takes = v.observed && trace.accesses(race.e).iter().any(is_send);
+        match v.last {
+            Some(last) if !(takes || trace.varies(last) && rules.rerun_varying) => {
+                touched.extend_from_slice(trace.accesses(last));
+                Some(trace.alternatives(last))
+            }
+            _ => {
+                let steps: Vec<_> = v.events.iter().map(|&k| (trace.process(k), trace.choice(k))).collect();
+                let probed = self.walk.probe(race.e, steps.into_iter().chain([(v.process, 0)]));
+                probed.map(|(label, outcomes)| {
+                    touched.extend_from_slice(&label.accesses);
+                    outcomes
+                })
+            }
+        }
+    }
+
+    /// Lines 11-12: inserts `v` into `wut(E')` unless it is redundant.
+    fn plan(&mut self, race: Reversal, v: &Sequence, choice: u32, alternatives: u32, touched: &[Access]) {
+        let (e, rules) = (race.e, self.walk.options.rules);
+        let (trace, aside) = self.walk.aside();
+        let mut steps: SmallVec<[Step<'_>; 24]> =
+            v.events.iter().enumerate().map(|(i, &k)| step_at(trace, k, e + i)).collect();
+        let at = (e + steps.len()) as u32;
+        steps.push(Step { process: v.process, choice, alternatives, accesses: touched, at });
+        let mail = Postman { aside, from: e, v: &steps, there: false, selective: rules.selective };
+        let mut order = Observed { conflicts: &self.conflicts, mail };
+        if !rules.sleep_test || !self.done.redundant(e, trace, &steps, &mut order) {
+            let node = &mut self.nodes[e];
+            node.wut = self.trees.insert(node.wut, &steps, &self.done.outcomes(e), rules, &mut order);
+        }
+    }
+
+    /// Whether no repair was taken out on purpose.
+    fn sound(&self) -> bool {
+        self.walk.options.rules == Rules::default()
+    }
+}
+
+/// A sequence that reverses a race: the positions of its events in the execution that it comes from, and its last event,
+/// which has none if it is the step of a process that waits.
+struct Sequence {
+    events: SmallVec<[usize; 32]>,
+    last: Option<usize>,
+    process: ProcessId,
+    observed: bool,
+}
+
+fn is_send(access: &Access) -> bool {
+    access.kind == mazurka_program::AccessKind::Send
+}
+
+/// Asks the run which messages receives would take, after bringing it to the end of a sequence.
+struct Postman<'a, R> {
+    aside: Aside<'a, R>,
+    from: usize,
+    v: &'a [Step<'a>],
+    there: bool,
+    selective: bool,
+}
+
+impl<R: Run> Postman<'_, R> {
+    fn go_there(&mut self) {
+        if !std::mem::replace(&mut self.there, true) {
+            let steps = self.v.iter().map(|step| (step.process, step.choice));
+            let taken = self.aside.leave(self.from, steps);
+            debug_assert!(taken || self.v.is_empty() || !self.selective, "a sequence can be taken");
+        }
+    }
+}
+
+impl<R: Run> Mail for Postman<'_, R> {
+    fn would_take(&mut self, receive: u32, send: u32) -> bool {
+        if !self.selective {
+            return true;
+        }
+        self.go_there();
+        self.aside.run.would_take(receive as usize, send as usize)
+    }
+
+    fn would_take_after(&mut self, receive: u32, beside: &[(ProcessId, u32)], step: Step<'_>) -> bool {
+        if !self.selective {
+            return true;
+        }
+        self.go_there();
+        let depth = self.aside.run.depth();
+        let steps = beside.iter().copied().chain([(step.process, step.choice)]);
+        // Who can't take the step is no weak initial.
+        let taken = self.aside.take(steps);
+        let takes = !taken || self.aside.run.would_take(receive as usize, self.aside.run.depth() - 1);
+        self.aside.run.rewind(depth);
+        takes
+    }
+}

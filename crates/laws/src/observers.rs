@@ -1,0 +1,206 @@
+//! The laws of `optimal+observers`.
+//!
+//! 1. Every class modulo observers is reached, and every failure, every deadlock and every state in what processes know of
+//!    it: shared memory at the end and the order of messages that nobody took are no part of a class.
+//! 2. No class is completed twice, and nothing is blocked.
+//! 3. The counts do not depend on the numbering of processes nor on the order of choices.
+//! 4. A random linearisation of the order modulo observers of an explored execution is an execution of the same class, in
+//!    which processes know the same in the end.
+//!
+//! Which locations guards wait for belongs to the relation and is known only when a search is over, so executions are kept
+//! and judged then, by a run of its own.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use mazurka_explore::{Algorithm, Counts, Ending, Monitor, NotExhaustive, Options, Order, explore};
+use mazurka_oracle::{Failed, KnownDeadlock, Truth, deadlock, known, note_awaited};
+use mazurka_program::{Footprints, Label, Program, Run, Step};
+use mazurka_trace::Trace;
+use mazurka_trace::dependence::Awaited;
+use mazurka_trace::equivalence::{self, Key};
+
+use crate::laws::{same, steps};
+use crate::random::Random;
+
+const ALGORITHM: Algorithm = Algorithm::OptimalObservers;
+
+/// Laws 1, 2 and 4 in one order, given everything that the program can do.
+pub(crate) fn obeys<P: Program>(
+    program: &P,
+    truth: &Truth,
+    options: &Options,
+    seed: u64,
+) -> Result<(), String> {
+    let judged = judged(program, options, seed)?;
+    same("complete classes", &judged.complete.iter().collect(), &truth.observers.iter().collect())?;
+    same("assumed classes", &judged.assumed.iter().collect(), &truth.observers_assumed.iter().collect())?;
+    same("what processes know in the end", &judged.known, &truth.known)?;
+    same("failures", &judged.failures, &truth.failures)
+        .map_err(|law| format!("{law}: {:?}, not {:?}", judged.failures, truth.failures))?;
+    same("deadlocks", &judged.deadlocks, &truth.known_deadlocks)?;
+    judged.none_twice()
+}
+
+/// The laws that need no oracle: all orders find the same classes, each once. None if there are too many executions.
+pub(crate) fn agree<P: Program>(
+    program: &P,
+    options: &Options,
+    orders: &[Order],
+    seed: u64,
+) -> Option<Result<(), (Order, String)>> {
+    let mut first: Option<BTreeSet<Key>> = None;
+    for &order in orders {
+        let judged = match judged(program, &Options { order, ..*options }, seed) {
+            Ok(judged) => judged,
+            Err(law) if law == TOO_MUCH => return None,
+            Err(law) => return Some(Err((order, law))),
+        };
+        let found: BTreeSet<Key> = judged.complete.iter().chain(&judged.assumed).cloned().collect();
+        let known = first.get_or_insert_with(|| found.clone());
+        let agrees = judged.none_twice().and_then(|()| same("classes of other orders", &found, known));
+        if let Err(law) = agrees {
+            return Some(Err((order, law)));
+        }
+    }
+    Some(Ok(()))
+}
+
+const TOO_MUCH: &str = "too many executions, or too long ones";
+
+/// What a search has shown.
+#[derive(Default)]
+struct Judged {
+    complete: Vec<Key>,
+    assumed: Vec<Key>,
+    known: BTreeSet<Vec<i64>>,
+    failures: BTreeSet<Failed>,
+    deadlocks: BTreeSet<KnownDeadlock>,
+}
+
+impl Judged {
+    /// Law 2.
+    fn none_twice(&self) -> Result<(), String> {
+        for (what, keys) in [("classes", &self.complete), ("assumed classes", &self.assumed)] {
+            let classes = keys.iter().collect::<BTreeSet<_>>().len();
+            if classes != keys.len() {
+                return Err(format!("{} executions for {classes} {what}", keys.len()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Searches, and judges what was found.
+fn judged<P: Program>(program: &P, options: &Options, seed: u64) -> Result<Judged, String> {
+    let mut executions = Executions::default();
+    let summary = explore(program, ALGORITHM, options, &mut executions);
+    match summary.not_exhaustive {
+        Some(NotExhaustive::Executions(_) | NotExhaustive::Depth(_)) => return Err(TOO_MUCH.to_owned()),
+        Some(reason) => return Err(format!("not exhaustive: {reason}")),
+        None => {}
+    }
+    if let Some(failure) = summary.broken {
+        return Err(format!("broken: {}", failure.message));
+    }
+    if summary.counts.blocked > 0 {
+        return Err(format!("{} executions ended blocked", summary.counts.blocked));
+    }
+    let run = program.start(Footprints::Dynamic);
+    let mut judge = Judge { run, awaited: Awaited::default(), random: Random::new(seed) };
+    for execution in &executions.0 {
+        judge.repeat(execution)?;
+    }
+    let mut judged = Judged::default();
+    for execution in &executions.0 {
+        judge.judge(execution, &mut judged)?;
+    }
+    Ok(judged)
+}
+
+/// All executions of a search.
+#[derive(Default)]
+struct Executions(Vec<Vec<Step>>);
+
+impl<R: Run> Monitor<R> for Executions {
+    fn execution(&mut self, ending: Ending, trace: &Trace, run: &R, _: &Counts) -> ControlFlow<()> {
+        if matches!(ending, Ending::Complete { .. } | Ending::Assumed) {
+            self.0.push(steps(trace, run, 0..trace.len()));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn begin_again(&mut self) {
+        self.0.clear();
+    }
+}
+
+struct Judge<R> {
+    run: R,
+    awaited: Awaited,
+    random: Random,
+}
+
+impl<R: Run> Judge<R> {
+    /// Runs steps again from the start; the trace that they give, or why they can't be taken.
+    fn repeat(&mut self, steps: &[Step]) -> Result<Trace, String> {
+        self.run.rewind(0);
+        let mut trace = Trace::new();
+        let mut label = Label::default();
+        for step in steps {
+            let process = self.run.names().find(&step.process).ok_or("the schedule names no process")?;
+            if !self.run.enabled().contains(process) {
+                return Err("a step of the schedule is not enabled".to_owned());
+            }
+            let outcomes = self.run.alternatives(process);
+            label.clear();
+            self.run.step(process, step.choice, &mut label).map_err(|stop| format!("{stop:?}"))?;
+            trace.push(process, step.choice, outcomes, &label, |_, _| false);
+            note_awaited(&self.run, &label, &mut self.awaited);
+        }
+        if !self.run.enabled().is_empty() {
+            return Err("an execution was not at its end".to_owned());
+        }
+        Ok(trace)
+    }
+
+    fn judge(&mut self, execution: &[Step], judged: &mut Judged) -> Result<(), String> {
+        let trace = self.repeat(execution)?;
+        let run = &self.run;
+        let class = equivalence::observers(&trace, run, &self.awaited);
+        judged.failures.extend(run.failures().iter().map(|failed| (failed.kind, failed.message.clone())));
+        let assumed = run.assumed();
+        let state = run.state();
+        let knows = known(&trace, state.as_ref());
+        if assumed {
+            judged.assumed.push(class.clone());
+        } else {
+            judged.complete.push(class.clone());
+            judged.known.extend(knows.clone());
+            judged.deadlocks.extend(deadlock(run).map(|(waiting, _)| (waiting, knows.clone())));
+        }
+        self.linearise(&trace, &class, knows.as_ref()).map_err(|why| format!("law 4: {why}"))
+    }
+
+    /// Law 4.
+    fn linearise(&mut self, trace: &Trace, class: &Key, knows: Option<&Vec<i64>>) -> Result<(), String> {
+        let order = equivalence::Order::observers(trace, &self.run, &self.awaited);
+        let mut left: Vec<usize> = (0..trace.len()).collect();
+        let mut linear = Vec::new();
+        while !left.is_empty() {
+            let free: Vec<usize> =
+                left.iter().copied().filter(|&k| left.iter().all(|&i| !order.before(i, k))).collect();
+            let next = free[self.random.below(free.len())];
+            left.retain(|&k| k != next);
+            linear.push(next);
+        }
+        let again = self.repeat(&steps(trace, &self.run, linear))?;
+        if equivalence::observers(&again, &self.run, &self.awaited) != *class {
+            return Err("a linearisation is of another class".to_owned());
+        }
+        match known(&again, self.run.state().as_ref()).as_ref() == knows {
+            true => Ok(()),
+            false => Err("after a linearisation processes know something else".to_owned()),
+        }
+    }
+}
