@@ -220,7 +220,7 @@ enum Drawn {
 }
 
 fn draw(campaign: &Campaign, index: u64, random: &mut Random) -> Drawn {
-    if index % 2 == 0 || campaign.corpus.is_empty() {
+    if index.is_multiple_of(2) || campaign.corpus.is_empty() {
         return Drawn::Fresh(generate::program(random));
     }
     loop {
