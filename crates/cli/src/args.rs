@@ -45,7 +45,7 @@ pub struct CheckArgs {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// How to search: naive, source or optimal
+    /// How to search: naive, source, optimal, optimal+observers, source+context or convergent
     #[arg(long, value_name = "NAME", default_value = "optimal")]
     pub algorithm: String,
 

@@ -20,7 +20,7 @@ pub fn run(arguments: &CheckArgs) -> Result<u8, Trouble> {
     let algorithm = algorithm(&arguments.algorithm).map_err(Trouble::unsupported)?;
     if arguments.as_published {
         return Err(Trouble::unsupported(
-            "none of naive, source, optimal has an as-published form; leave out --as-published",
+            "no algorithm has an as-published form yet; leave out --as-published",
         ));
     }
     let schedule = arguments.replay.as_deref().map(|text| schedule(text, &arguments.limits)).transpose()?;

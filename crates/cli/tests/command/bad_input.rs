@@ -78,7 +78,7 @@ fn options_that_mean_nothing() {
         (&["--algorithm", "fast"][..], "fast is not an algorithm; there are naive, source, optimal, "),
         (&["--algorithm", "convergent+constraints"], "convergent+constraints is not supported yet"),
         (&["--algorithm", "optimal+context"], "has no sound form"),
-        (&["--as-published"], "none of naive, source, optimal has an as-published form"),
+        (&["--as-published"], "no algorithm has an as-published form yet"),
         (
             &["--timeout", "0"],
             "expected a number of seconds, such as 10 or 0.5; without --timeout there is no limit",
