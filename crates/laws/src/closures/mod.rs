@@ -1,6 +1,6 @@
 //! Random programs as closures over the library `mazurka`: it must do what the language's machine does.
 //!
-//! A program is [rewritten](rewrite) until each of its steps is one operation of the library, and acted out by a
+//! A program is rewritten until each of its steps is one operation of the library, and acted out by a
 //! closure. Two things are compared then:
 //!
 //! * the closure with itself: brute force over the closure against every algorithm, in several orders, by the laws
