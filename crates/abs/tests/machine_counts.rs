@@ -87,35 +87,3 @@ fn source_agrees_on_small_sizes() {
         }
     }
 }
-
-/// The sizes of the papers' tables. Takes a minute: `cargo test --release -- --ignored`.
-#[test]
-#[ignore = "slow"]
-fn large_sizes() {
-    use mazurka_explore::{NoMonitor, Options, explore};
-    let mut wrong = Vec::new();
-    for (name, n, fixed, dynamic) in [
-        ("fib", "6", 4096, 4096),
-        ("msort", "12", 2048, 2048),
-        ("msort", "15", 16384, 16384),
-        ("qsort", "13", 4096, 4096),
-        ("pi", "7", 5040, 5040),
-        ("psort", "5", 34560, 13392),
-        ("reg", "5", 3840, 3840),
-        ("dbp", "7", 2187, 128),
-        ("bb", "7", 3432, 3432),
-    ] {
-        for (dependence, expected) in [(Dependence::Static, fixed), (Dependence::Default, dynamic)] {
-            let program = program_with(&bench(name), &[("n", n)], with(dependence));
-            let started = std::time::Instant::now();
-            let summary = explore(&program, Algorithm::Optimal, &Options::default(), &mut NoMonitor);
-            let counts = summary.counts;
-            println!("{name}({n}) {dependence:?}: {counts:?} in {:?}", started.elapsed());
-            assert_eq!(summary.not_exhaustive, None, "{name}({n})");
-            if counts.complete != expected {
-                wrong.push(format!("{name}({n}) {dependence:?}: {}, not {expected}", counts.complete));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}

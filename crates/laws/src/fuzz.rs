@@ -4,13 +4,14 @@
 //! and a single program from its seed and number.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use mazurka_litmus::ast::Ast;
 
 use crate::corpus::Seed;
 use crate::random::Random;
+use crate::share::Work;
 use crate::{Broken, Checked, Subject, check, generate, mutate, shrink};
 
 /// What a campaign does.
@@ -81,27 +82,11 @@ pub fn program(seed: u64, index: u64, corpus: &[Seed]) -> (Ast, bool) {
 
 /// Runs a campaign. Ends at the first broken law.
 pub fn run(campaign: &Campaign) -> Outcome {
-    let started = Instant::now();
-    let next = AtomicU64::new(campaign.first);
-    let over = AtomicBool::new(false);
     let outcome = Mutex::new(Outcome::default());
-    std::thread::scope(|scope| {
-        for _ in 0..campaign.threads.max(1) {
-            scope.spawn(|| {
-                while !over.load(Ordering::Relaxed) {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let late = campaign.time.is_some_and(|most| started.elapsed() >= most);
-                    if late || index >= campaign.first.saturating_add(campaign.programs) {
-                        break;
-                    }
-                    one(campaign, index, &outcome, &over);
-                }
-            });
-        }
-    });
-    let mut outcome = outcome.into_inner().expect("no thread panicked");
-    outcome.time = started.elapsed();
-    outcome
+    let &Campaign { first, programs: count, time, threads, .. } = campaign;
+    let work = Work { first, count, time, threads };
+    let time = work.share(|index, over| one(campaign, index, &outcome, over));
+    Outcome { time, ..outcome.into_inner().expect("no thread panicked") }
 }
 
 fn one(campaign: &Campaign, index: u64, outcome: &Mutex<Outcome>, over: &AtomicBool) {

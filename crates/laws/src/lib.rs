@@ -19,6 +19,7 @@ pub mod mutate;
 mod observers;
 pub mod random;
 pub mod repairs;
+mod share;
 pub mod shrink;
 mod visit;
 mod writer;

@@ -5,8 +5,8 @@ pub mod generate;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use mazurka_abs::language::{Options as Reading, Source, compile};
 use mazurka_abs::{Abs, Settings};
@@ -17,6 +17,7 @@ use mazurka_program::Footprints;
 use crate::diamonds::{self, Walks};
 use crate::laws::obeys;
 use crate::random::Random;
+use crate::share::Work;
 
 /// More is not tried by brute force.
 const BUDGET: Budget = Budget { executions: 2_000, steps: 40 };
@@ -190,27 +191,11 @@ fn honest(program: &Abs, seed: u64) -> Option<String> {
 
 /// Runs a campaign. Ends at the first program that breaks a law.
 pub fn run(campaign: &Campaign) -> Outcome {
-    let started = Instant::now();
-    let next = AtomicU64::new(campaign.first);
-    let over = AtomicBool::new(false);
     let outcome = Mutex::new(Outcome::default());
-    std::thread::scope(|scope| {
-        for _ in 0..campaign.threads.max(1) {
-            scope.spawn(|| {
-                while !over.load(Ordering::Relaxed) {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let late = campaign.time.is_some_and(|most| started.elapsed() >= most);
-                    if late || index >= campaign.first.saturating_add(campaign.programs) {
-                        break;
-                    }
-                    one(campaign, index, &outcome, &over);
-                }
-            });
-        }
-    });
-    let mut outcome = outcome.into_inner().expect("no thread panicked");
-    outcome.time = started.elapsed();
-    outcome
+    let &Campaign { first, programs: count, time, threads, .. } = campaign;
+    let work = Work { first, count, time, threads };
+    let time = work.share(|index, over| one(campaign, index, &outcome, over));
+    Outcome { time, ..outcome.into_inner().expect("no thread panicked") }
 }
 
 /// A program of a campaign.

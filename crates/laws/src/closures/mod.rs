@@ -17,6 +17,7 @@ mod arithmetic;
 mod campaign;
 mod essence;
 mod joins;
+mod lowering;
 mod only;
 mod plan;
 mod props;
@@ -77,7 +78,7 @@ pub fn prepare(ast: &Ast, seed: u64) -> Ast {
 /// Checks everything on a program that was [prepared](prepare). The seed draws orders and the shape of the closure.
 pub fn check(ast: &Ast, seed: u64) -> Checked {
     let Ok(litmus) = compile(ast, &Source::default(), &[]) else { return Checked::Unfit("not a program") };
-    let plan = match plan::plan(ast) {
+    let plan = match lowering::plan(ast) {
         Ok(plan) => plan,
         Err(why) => return Checked::Unfit(why),
     };
@@ -244,7 +245,7 @@ mod tests {
     /// What comes of it if the closure acts out another program than it is compared with.
     fn mistaken(program: &str, acted: &str) -> Checked {
         let litmus = compile(&read(program), &Source::default(), &[]).expect("it compiles");
-        let plan = plan::plan(&read(acted)).expect("it can be acted out");
+        let plan = lowering::plan(&read(acted)).expect("it can be acted out");
         let shape = Shape { main: Main::Root, storage: props::Storage::Rows, panics: false, bound: None };
         compare(&litmus, &Show::new(plan, shape), 1)
     }
