@@ -12,8 +12,19 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use mazurka_explore::Counts;
 use mazurka_program::{Names, ProcessId, Schedule, Step};
 
+/// The steps of an execution are kept in parts: so many in the first, and twice as many in each that follows.
+const FIRST_PART: usize = 256;
+const PARTS: usize = 7;
+
 /// No more steps of an execution than this are shown.
-const MAX_STEPS: usize = 16 * 1024;
+const MAX_STEPS: usize = FIRST_PART * ((1 << PARTS) - 1);
+
+/// Which part a step is in, and where.
+#[inline]
+fn part_of(depth: usize) -> (usize, usize) {
+    let part = (depth / FIRST_PART + 1).ilog2() as usize;
+    (part, depth - FIRST_PART * ((1 << part) - 1))
+}
 
 /// A modelled thread, as far as it matters to people.
 #[derive(Clone, Default)]
@@ -31,7 +42,7 @@ pub(crate) struct Pulse {
     /// Where the operation is that was done last.
     place: AtomicPtr<Caller<'static>>,
     /// The steps of the execution: process above, outcome below.
-    script: OnceLock<Box<[AtomicU64]>>,
+    script: [OnceLock<Box<[AtomicU64]>>; PARTS],
     depth: AtomicUsize,
     members: Mutex<Vec<Member>>,
     weak_ordering: AtomicPtr<Caller<'static>>,
@@ -44,7 +55,7 @@ impl Default for Pulse {
         Pulse {
             turn: AtomicU64::new(0),
             place: AtomicPtr::new(ptr::null_mut()),
-            script: OnceLock::new(),
+            script: Default::default(),
             depth: AtomicUsize::new(0),
             members: Mutex::default(),
             weak_ordering: AtomicPtr::new(ptr::null_mut()),
@@ -55,9 +66,13 @@ impl Default for Pulse {
 }
 
 impl Pulse {
+    /// Where a step is kept. Most checks have short executions and get by with the first part.
     #[inline]
-    fn script(&self) -> &[AtomicU64] {
-        self.script.get_or_init(|| (0..MAX_STEPS).map(|_| AtomicU64::new(0)).collect())
+    fn slot(&self, depth: usize) -> Option<&AtomicU64> {
+        let (part, at) = part_of(depth);
+        let steps = self.script.get(part)?;
+        let steps = steps.get_or_init(|| (0..FIRST_PART << part).map(|_| AtomicU64::new(0)).collect());
+        steps.get(at)
     }
 }
 
@@ -85,7 +100,7 @@ impl Pulse {
     /// A step is about to be taken, after `depth` others.
     #[inline]
     pub(crate) fn step(&self, depth: usize, process: ProcessId, choice: u32) {
-        if let Some(slot) = self.script().get(depth) {
+        if let Some(slot) = self.slot(depth) {
             slot.store(u64::from(process.0) << 32 | u64::from(choice), Relaxed);
         }
         self.depth.store(depth + 1, Relaxed);
@@ -158,12 +173,13 @@ impl Pulse {
 
     /// The steps taken, the present one included, of which nobody knows yet what becomes. None if they are too many.
     pub(crate) fn schedule(&self) -> Option<Schedule> {
-        let steps = self.script().get(..self.depth.load(Relaxed))?;
-        let step = |word: &AtomicU64| {
-            let word = word.load(Relaxed);
-            Step { process: self.member_of(ProcessId((word >> 32) as u32)).path, choice: word as u32 }
+        let depth = self.depth.load(Relaxed);
+        let step = |depth: usize| {
+            let word = self.slot(depth)?.load(Relaxed);
+            Some(Step { process: self.member_of(ProcessId((word >> 32) as u32)).path, choice: word as u32 })
         };
-        Some(Schedule { steps: steps.iter().map(step).collect() })
+        let steps = (0..depth).take(MAX_STEPS + 1).map(step).collect::<Option<_>>()?;
+        Some(Schedule { steps })
     }
 
     /// Nobody waits for the check any more: it ends as soon as it comes to know.
@@ -192,6 +208,14 @@ mod tests {
         let after = pulse.now();
         assert_eq!(after.1, None);
         assert!(before.0 != during.0 && during.0 != after.0 && before.0 != after.0);
+    }
+
+    #[test]
+    fn every_step_has_a_place_of_its_own() {
+        let places: std::collections::BTreeSet<_> = (0..MAX_STEPS).map(part_of).collect();
+        assert_eq!(places.len(), MAX_STEPS);
+        assert!(places.iter().all(|&(part, at)| part < PARTS && at < FIRST_PART << part));
+        assert_eq!(part_of(MAX_STEPS).0, PARTS);
     }
 
     #[test]

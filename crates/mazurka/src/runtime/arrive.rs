@@ -10,7 +10,7 @@ use mazurka_program::{GuardId, Location, ProcessId, Stop};
 use super::cells::Until;
 use super::operation::{Operation, Step, Wait};
 use super::process::{Body, Panicked, Pending, Resume, Status};
-use super::spin::{Frame, Registers, wipe_leftovers_if_spinning};
+use super::spin::{Frame, Registers, wipe_leftovers};
 use super::{Captured, World, panics, with_world};
 
 /// Where every coroutine begins.
@@ -99,7 +99,7 @@ pub(crate) fn stop_without(place: &'static Caller<'static>) -> ! {
 #[inline(always)]
 pub(crate) fn operate(operation: &mut dyn Operation, place: &'static Caller<'static>) {
     operate_from(operation, place, &Registers::here());
-    wipe_leftovers_if_spinning();
+    wipe_leftovers();
 }
 
 /// As [`operate`], with the registers of the function whose frame may be compared.
@@ -117,7 +117,7 @@ pub(crate) fn operate_from(
             true => world.spin(place, Frame::new(registers, world.process(world.running).bottom())),
             false => None,
         };
-        if world.is_scripted(place) && world.follow_script(operation, place, spin) {
+        if world.is_scripted(place) && world.follow_script(operation, place, registers.top(), spin) {
             return Arrival::Done;
         }
         if world.scripted > 0 {
@@ -127,7 +127,7 @@ pub(crate) fn operate_from(
             return Arrival::Stuck;
         }
         // SAFETY: the operation stays where it is while this function does not return.
-        unsafe { world.arrive(operation, place, spin) };
+        unsafe { world.arrive(operation, place, registers.top(), spin) };
         Arrival::Parked
     });
     match arrived {
@@ -156,6 +156,7 @@ impl World {
         &mut self,
         operation: &mut dyn Operation,
         place: &'static Caller<'static>,
+        top: usize,
         spin: Option<Wait>,
     ) {
         let me = self.running;
@@ -169,6 +170,7 @@ impl World {
         // SAFETY: the caller vouches for it.
         let mut pending = unsafe { Pending::new(operation, place, wait, guard) };
         (pending.spins, pending.plain, pending.branches) = (spin.is_some(), nature.plain, nature.branches);
+        pending.top = top;
         self.branching += u32::from(pending.branches);
         let process = self.process_mut(me);
         process.pending = Some(pending);

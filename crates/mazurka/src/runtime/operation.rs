@@ -65,6 +65,11 @@ pub(crate) trait Operation {
         Nature { wait: self.wait(), plain: self.is_plain(), branches: self.branches() }
     }
 
+    /// Takes the step as the script has it, the short way, if there is one: see [`World::may_repeat`].
+    fn repeat(&mut self, _world: &mut World, _place: &'static Caller<'static>, _top: usize) -> bool {
+        false
+    }
+
     /// Takes the step.
     fn perform(&mut self, step: &mut Step<'_>);
 
@@ -89,6 +94,16 @@ pub(crate) struct Step<'w> {
     pub(crate) choice: u32,
     /// Where the operation is.
     pub(crate) place: &'static Caller<'static>,
+}
+
+impl World {
+    /// Writes a location, in the step that is being taken. Gives whether that leaves it as it was.
+    #[inline]
+    pub(crate) fn rewrite(&mut self, location: Location, value: u64) -> bool {
+        let written = self.cells.write(location, value, self.depth + 1);
+        self.changed |= written.watched;
+        !written.changed
+    }
 }
 
 impl Step<'_> {
@@ -129,10 +144,7 @@ impl Step<'_> {
     /// Writes a location that the label already has, or will have, as one that people want to hear of.
     #[inline]
     pub(crate) fn write(&mut self, location: Location, value: u64) {
-        let depth = self.world.depth + 1;
-        let written = self.world.cells.write(location, value, depth);
-        self.world.silent &= !written.changed;
-        self.world.changed |= written.watched;
+        self.world.silent &= self.world.rewrite(location, value);
         if self.world.story.is_some() {
             self.world.tell_write(location, value);
         }

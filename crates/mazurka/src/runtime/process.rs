@@ -4,6 +4,7 @@
 use std::any::Any;
 use std::panic::Location as Caller;
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -60,6 +61,8 @@ pub(crate) struct Pending {
     pub(crate) branches: bool,
     /// For [`Wait::Guard`].
     pub(crate) guard: GuardId,
+    /// The stack pointer there.
+    pub(crate) top: usize,
 }
 
 impl Pending {
@@ -75,7 +78,7 @@ impl Pending {
         let operation = unsafe {
             std::mem::transmute::<*mut (dyn Operation + '_), *mut (dyn Operation + 'static)>(operation)
         };
-        Pending { operation, place, wait, spins: false, plain: false, branches: false, guard }
+        Pending { operation, place, wait, spins: false, plain: false, branches: false, guard, top: 0 }
     }
 
     #[inline]
@@ -140,6 +143,20 @@ pub(crate) struct Stacks {
     size: usize,
 }
 
+/// Stacks that earlier checks have left, with their sizes: to map memory anew would cost more than a small check.
+static LEFT: Mutex<Vec<(usize, DefaultStack)>> = Mutex::new(Vec::new());
+
+/// No more stacks than this are kept for later checks.
+const MAX_LEFT: usize = 32;
+
+impl Drop for Stacks {
+    fn drop(&mut self) {
+        let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MAX_LEFT.saturating_sub(left.len());
+        left.extend(self.free.drain(..).take(room).map(|stack| (self.size, stack)));
+    }
+}
+
 impl Stacks {
     pub(crate) fn new(size: usize) -> Stacks {
         Stacks { free: Vec::new(), size }
@@ -151,7 +168,17 @@ impl Stacks {
     }
 
     fn take(&mut self) -> std::io::Result<DefaultStack> {
-        self.free.pop().map_or_else(|| DefaultStack::new(self.size), Ok)
+        match self.free.pop().or_else(|| self.take_left()) {
+            Some(stack) => Ok(stack),
+            None => DefaultStack::new(self.size),
+        }
+    }
+
+    #[cold]
+    fn take_left(&self) -> Option<DefaultStack> {
+        let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = left.iter().rposition(|&(size, _)| size == self.size)?;
+        Some(left.swap_remove(at).1)
     }
 }
 

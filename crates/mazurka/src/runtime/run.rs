@@ -203,6 +203,10 @@ impl ClosureRun {
         let told = self.holds.is_empty() && self.world.story.is_none();
         self.begin(if told { self.world.script.len() as u32 } else { 0 })?;
         while (self.world.depth as usize) < self.world.script.len() {
+            if self.repeat()? {
+                continue;
+            }
+            self.settle();
             let position = self.world.depth as usize;
             let before = self.world.script[position];
             if !self.world.enabled.contains(before.process) {
@@ -213,8 +217,34 @@ impl ClosureRun {
                 return Err(self.not_repeated(difference.0, difference.1));
             }
         }
+        self.settle();
         self.world.scripted = 0;
         Ok(())
+    }
+
+    /// Takes the next step of the script the short way, and those that follow it in a row; false if that can't be.
+    #[inline]
+    fn repeat(&mut self) -> Result<bool, Halt> {
+        let world = &mut *self.world;
+        let turn = world.depth;
+        let process = world.script[turn as usize].process;
+        let pending = world.process(process).pending;
+        let Some(pending) = pending.filter(|pending| pending.plain && pending.wait == Wait::Nothing) else {
+            return Ok(false);
+        };
+        world.running = process;
+        // SAFETY: the process is parked at it, and nobody else refers to it.
+        #[allow(unsafe_code)]
+        let operation = unsafe { pending.operation_mut() };
+        if !operation.repeat(world, pending.place, pending.top) {
+            return Ok(false);
+        }
+        world.leave(process, pending);
+        world.enabled.remove(process);
+        world.process_mut(process).pending = None;
+        self.go_on(process, turn + 1)?;
+        self.start_processes(turn + 1)?;
+        Ok(true)
     }
 
     /// Brings the world to where the script ends.

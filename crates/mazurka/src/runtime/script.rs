@@ -3,7 +3,7 @@
 use std::panic::Location as Caller;
 use std::ptr;
 
-use mazurka_program::{AccessKind, Failure, FailureKind, GuardId, Label, ProcessId, Stop};
+use mazurka_program::{AccessKind, Failure, FailureKind, GuardId, Label, Location, ProcessId, Stop};
 
 use super::operation::{Nature, Operation, Step, Wait};
 use super::process::Pending;
@@ -48,12 +48,14 @@ fn same_place(a: Where, b: Where) -> bool {
 /// A number that tells labels apart.
 #[inline]
 fn digest(label: &Label) -> u64 {
-    let mut digest = label.spawned.len() as u64;
-    for access in &label.accesses {
-        let word = u64::from(access.first.0) << 3 | access.kind as u64;
-        digest = (digest.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-    digest
+    let accesses = label.accesses.iter();
+    accesses.fold(label.spawned.len() as u64, |digest, access| add(digest, access.first, access.kind))
+}
+
+#[inline]
+fn add(digest: u64, location: Location, kind: AccessKind) -> u64 {
+    let word = u64::from(location.0) << 3 | kind as u64;
+    (digest.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 /// How a process came to an operation.
@@ -63,12 +65,14 @@ pub(super) struct Arrived {
     guard: GuardId,
     spins: bool,
     plain: bool,
+    /// The stack pointer there.
+    top: usize,
 }
 
 impl Pending {
     #[inline]
     pub(super) fn arrival(&self) -> Arrived {
-        Arrived { wait: self.wait, guard: self.guard, spins: self.spins, plain: self.plain }
+        Arrived { wait: self.wait, guard: self.guard, spins: self.spins, plain: self.plain, top: self.top }
     }
 }
 
@@ -90,7 +94,11 @@ impl World {
             self.process_mut(process).quiet.clear();
         }
         operation.perform(&mut Step { world: self, process, choice, place });
-        self.note_quiet(process, place, arrived.plain && self.silent);
+        let quiet = match self.label.accesses[..] {
+            [only] if arrived.plain && self.silent => Some(only.first),
+            _ => None,
+        };
+        self.note_quiet(process, place, arrived.top, quiet);
         if !self.groups.is_empty() {
             self.touch_groups();
             if let Some(guard) = self.label.guard.filter(|_| arrived.spins) {
@@ -141,12 +149,44 @@ impl World {
         }
     }
 
+    /// Whether the operation that the running process has come to at this place, one that touches a single location, can be
+    /// done again the short way: what it does is then left to the caller, who says so with [`World::repeated`].
+    #[inline]
+    pub(crate) fn may_repeat(&self, place: &'static Caller<'static>) -> bool {
+        self.is_scripted(place)
+            && self.groups.is_empty()
+            && !self.races.enabled
+            && !self.suspects(place)
+            && !self.ending
+            && !std::thread::panicking()
+    }
+
+    /// Whether the next step of the script touches this location, and no more.
+    #[inline]
+    pub(crate) fn expects(&self, location: Location, kind: AccessKind) -> bool {
+        self.script[self.depth as usize].digest == add(0, location, kind)
+    }
+
+    /// A step of the script was taken the short way: it read a location and changed nothing, or else changed it.
+    #[inline]
+    pub(crate) fn repeated(&mut self, place: &'static Caller<'static>, top: usize, quiet: Option<Location>) {
+        let me = self.running;
+        self.operations += 1;
+        self.depth += 1;
+        self.note_quiet(me, place, top, quiet);
+        let process = self.process_mut(me);
+        process.events += 1;
+        let events = process.events;
+        self.log.set_process(me, events);
+    }
+
     /// Takes the step that the script has, without going to the scheduler and back. False if that can't be: the scheduler
     /// will find out what is wrong.
     pub(super) fn follow_script(
         &mut self,
         operation: &mut dyn Operation,
         place: &'static Caller<'static>,
+        top: usize,
         spin: Option<Wait>,
     ) -> bool {
         let Nature { wait, plain, .. } = operation.nature();
@@ -168,7 +208,8 @@ impl World {
         };
         self.operations += 1;
         let before = self.script[self.depth as usize];
-        let digest = self.perform(operation, before.choice, place, Arrived { wait, guard, spins, plain });
+        let arrived = Arrived { wait, guard, spins, plain, top };
+        let digest = self.perform(operation, before.choice, place, arrived);
         self.log.set_process(me, self.process(me).events);
         if digest != before.digest {
             self.scripted = 0;

@@ -11,13 +11,15 @@
 //! those bytes are not compared, unless the process holds the lock.
 //!
 //! Frames have words in them that nobody has written since they were entered: they hold what earlier, deeper calls left. What
-//! the runtime leaves there is another when a step is repeated than when it is scheduled, so it is wiped out after each
-//! step of a process that may be in such a loop.
+//! the runtime leaves there is another when a step is repeated than when it is scheduled. It leaves that below the stack
+//! pointer of the operation, so it matters only where an operation of a loop is deeper than another one: after that other
+//! one it is wiped out.
 //!
 //! A loop that reads several locations waits for all of them at once. A guard reads one location, so these count as one,
 //! which whoever writes one of them writes too. That changes labels: the search begins again when it is found out.
 #![allow(unsafe_code)]
 
+use std::cell::Cell;
 use std::panic::Location as Caller;
 
 use mazurka_program::{AccessKind, Location, ProcessId};
@@ -26,7 +28,7 @@ use super::cells::Until;
 use super::identity::OwnKind;
 use super::operation::Wait;
 use super::run::MAIN;
-use super::{World, with_world};
+use super::World;
 
 /// No iteration of a loop that is recognised reads more than this.
 const MAX_READS: usize = 32;
@@ -38,6 +40,8 @@ const MAX_FRAME: usize = 16 * 1024;
 #[derive(Default)]
 pub(crate) struct Quiet {
     reads: Vec<Read>,
+    /// The lowest stack pointer at any of the reads.
+    deepest: usize,
     /// The state in which it was at an operation, and how many reads came before.
     snapshot: Option<Snapshot>,
 }
@@ -62,10 +66,15 @@ impl Quiet {
         self.snapshot = None;
     }
 
-    /// Whether the process may have begun to spin.
+    /// Notes a read at an operation with this stack pointer.
     #[inline]
-    pub(super) fn has_begun(&self) -> bool {
-        !self.reads.is_empty()
+    fn push(&mut self, read: Read, top: usize) {
+        let deepest = if self.reads.is_empty() { top } else { self.deepest };
+        self.reads.push(read);
+        self.deepest = deepest.min(top);
+        if deepest < top {
+            LEFT_SOMETHING.set(true);
+        }
     }
 
     /// Whether the process may be in a loop at this place.
@@ -171,6 +180,12 @@ impl Frame {
 pub(crate) struct Registers([usize; 7]);
 
 impl Registers {
+    /// The stack pointer.
+    #[inline]
+    pub(crate) fn top(&self) -> usize {
+        self.0[6]
+    }
+
     /// Those of the caller. They are taken before anything else is done, so that nothing of ours is among what is compared.
     #[inline(always)]
     pub(crate) fn here() -> Registers {
@@ -204,11 +219,16 @@ unsafe extern "sysv64" fn capture(registers: *mut Registers) {
 /// How far below the stack pointer of an operation the runtime leaves something, or more.
 const LEFTOVERS: usize = 2048;
 
-/// Wipes out what the runtime has left below the stack pointer of the caller, where nothing lives, if the running process
-/// may have begun to spin.
+thread_local! {
+    /// Whether an operation that was done on this thread left something which is to be wiped out.
+    static LEFT_SOMETHING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Wipes out what the runtime has left below the stack pointer of the caller, where nothing lives, if an operation of the
+/// loop in which the running process may be is deeper.
 #[inline(always)]
-pub(crate) fn wipe_leftovers_if_spinning() {
-    if may_spin() {
+pub(crate) fn wipe_leftovers() {
+    if left_something() {
         // SAFETY: the function writes below the stack pointer only, as any call might. A stack that has no room for it
         // overflows, as it would at the next operation.
         #[cfg(all(target_arch = "x86_64", unix))]
@@ -219,8 +239,8 @@ pub(crate) fn wipe_leftovers_if_spinning() {
 }
 
 #[inline(never)]
-fn may_spin() -> bool {
-    with_world(|world| world.process(world.running).quiet.has_begun()) == Some(true)
+fn left_something() -> bool {
+    LEFT_SOMETHING.get() && LEFT_SOMETHING.replace(false)
 }
 
 #[cfg(all(target_arch = "x86_64", unix))]
@@ -243,17 +263,20 @@ impl World {
         self.process(self.running).quiet.suspects(place)
     }
 
-    /// A step of a process did not change anything, or did. Only what guards can see counts as nothing.
+    /// A step of a process read a location and did not change anything that guards can see; or, with none, it did.
     #[inline]
-    pub(super) fn note_quiet(&mut self, process: ProcessId, place: &'static Caller<'static>, quiet: bool) {
-        let index = process.0 as usize;
-        let state = &mut self.processes[index].quiet;
-        if !quiet || self.label.accesses.len() != 1 || state.reads.len() >= MAX_READS {
-            state.clear();
-            return;
+    pub(super) fn note_quiet(
+        &mut self,
+        process: ProcessId,
+        place: &'static Caller<'static>,
+        top: usize,
+        quiet: Option<Location>,
+    ) {
+        let state = &mut self.processes[process.0 as usize].quiet;
+        match quiet.filter(|_| state.reads.len() < MAX_READS) {
+            None => state.clear(),
+            Some(location) => state.push(Read { place, location, value: self.cells.get(location) }, top),
         }
-        let location = self.label.accesses[0].first;
-        state.reads.push(Read { place, location, value: self.cells.get(location) });
     }
 
     /// What the running process waits for, if it is in the state in which it was at this place before.

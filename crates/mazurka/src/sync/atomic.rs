@@ -13,7 +13,7 @@ use mazurka_program::{AccessKind, Location};
 
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step};
-use crate::runtime::spin::{Registers, wipe_leftovers_if_spinning};
+use crate::runtime::spin::{Registers, wipe_leftovers};
 use crate::runtime::{Whole, World, operate_from, with_world};
 
 /// An atomic memory fence. All is sequentially consistent within a check, so there it does nothing.
@@ -60,6 +60,12 @@ struct Access<'a> {
 impl Operation for Access<'_> {
     fn is_plain(&self) -> bool {
         true
+    }
+
+    fn repeat(&mut self, world: &mut World, place: &'static Caller<'static>, top: usize) -> bool {
+        let found = repeat(world, self.location, &self.effect, place, top);
+        self.found = found.unwrap_or(self.found);
+        found.is_some()
     }
 
     #[inline]
@@ -128,15 +134,49 @@ fn access(
     order: Ordering,
     place: &'static Caller<'static>,
 ) -> Option<u64> {
-    let location = with_world(|world| {
+    let (location, repeated) = with_world(|world| {
         if order != Ordering::SeqCst {
             note_ordering(world, order, place);
         }
-        world.locate(object, Whole::of(object), kind.name, first)
+        let location = world.locate(object, Whole::of(object), kind.name, first);
+        (location, repeat(world, location, &effect, place, registers.top()))
     })?;
+    if repeated.is_some() {
+        return repeated;
+    }
     let mut access = Access { location, effect, name, show: kind.show, found: 0 };
     operate_from(&mut access, place, registers);
     Some(access.found)
+}
+
+/// Does the operation at once, if that is what the execution has to do again; gives the value before. It does what
+/// [`Access::perform`] does, and no more.
+#[inline]
+fn repeat(
+    world: &mut World,
+    location: Location,
+    effect: &Effect<'_>,
+    place: &'static Caller<'static>,
+    top: usize,
+) -> Option<u64> {
+    if !world.may_repeat(place) {
+        return None;
+    }
+    let found = world.cells.get(location);
+    let (kind, new) = match *effect {
+        Effect::Load => (AccessKind::Read, None),
+        Effect::Store(value) => (AccessKind::Write, Some(value)),
+        Effect::Update(new) => (AccessKind::Update, Some(new(found))),
+        Effect::Exchange(expected, value) if found == expected => (AccessKind::Update, Some(value)),
+        Effect::Exchange(..) if world.foresee => (AccessKind::Update, None),
+        Effect::Exchange(..) => (AccessKind::Read, None),
+    };
+    if !world.expects(location, kind) {
+        return None;
+    }
+    let silent = new.is_none_or(|value| world.rewrite(location, value));
+    world.repeated(place, top, silent.then_some(location));
+    Some(found)
 }
 
 /// What the atomic types have in common.
@@ -163,7 +203,7 @@ macro_rules! common {
                 let kind = Kind { name: stringify!($name), show: |bits| Self::show(Self::value(bits)) };
                 let registers = Registers::here();
                 let found = access(&registers, &self.object, kind, first, effect, name, order, place);
-                wipe_leftovers_if_spinning();
+                wipe_leftovers();
                 found.map(Self::value)
             }
 
