@@ -2,3 +2,4 @@
 
 pub mod abs_programs;
 pub mod abs_table;
+pub mod papers;

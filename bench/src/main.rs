@@ -6,7 +6,10 @@
 //! does not count.
 //!
 //! `mazurka-bench --abs` runs the programs of `bench/abs` and compares their counts with those of `bench/abs/expected.tsv`.
+//! `mazurka-bench --costs` prints what the newer algorithms cost beside `optimal` and `naive`.
+//! `mazurka-bench --papers` prints the tables of the papers beside what is done here (`docs/papers.md`).
 
+mod costs;
 mod steps;
 
 use std::process::{Command, ExitCode};
@@ -95,8 +98,15 @@ fn main() -> ExitCode {
             run(Search { family, size, algorithm, executions });
         }
         ["--abs"] => return abs_table(),
+        ["--papers"] => return papers_table(),
+        ["--costs"] => {
+            if let Err(wrong) = costs::table() {
+                eprintln!("mazurka-bench: {wrong}");
+                return ExitCode::from(2);
+            }
+        }
         _ => {
-            eprintln!("usage: mazurka-bench [--instructions | --abs]");
+            eprintln!("usage: mazurka-bench [--instructions | --abs | --papers | --costs]");
             return ExitCode::from(2);
         }
     }
@@ -117,6 +127,20 @@ fn abs_table() -> ExitCode {
         wrong => {
             eprintln!("mazurka-bench: {wrong} of {} rows differ from what is expected", expected.len());
             ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints the tables of the papers; fails if a search can't be run.
+fn papers_table() -> ExitCode {
+    match mazurka_bench::papers::table() {
+        Ok((table, right)) => {
+            print!("{table}");
+            if right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(wrong) => {
+            eprintln!("mazurka-bench: {wrong}");
+            ExitCode::from(2)
         }
     }
 }

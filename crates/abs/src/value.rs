@@ -140,6 +140,16 @@ impl Value {
         matches!(self, Value::Data(_) | Value::Set(_) | Value::Map(_))
     }
 
+    /// Whether there is a reference to an object or a future in it.
+    pub fn refers(&self) -> bool {
+        let is_reference = |value: &Value| matches!(value, Value::Object(_) | Value::Future(_));
+        let mut found = is_reference(self);
+        if self.is_nested() {
+            self.visit(&mut |value, _| found |= is_reference(value));
+        }
+        found
+    }
+
     /// Calls `with` for every value within this one, itself included. A set's and a map's keys are told apart.
     pub fn visit(&self, with: &mut dyn FnMut(&Value, bool)) {
         let mut rest: Vec<(&Value, bool)> = vec![(self, false)];

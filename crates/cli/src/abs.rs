@@ -8,13 +8,13 @@ use mazurka_abs::{
     Abs, AbsRun, AwaitTrue, Dependence, Diagram, Dialect, FinalStates, ObjectOrder, Options, Settings,
     Source, TaskOrder, Uncaught, compile,
 };
-use mazurka_explore::{Algorithm, Counts, Ending, Monitor};
+use mazurka_explore::{Algorithm, Counts, Ending, Monitor, Published};
 use mazurka_program::Schedule;
 use mazurka_report::{Method, Report, ToldExecution, ToldExecutions, Wording, replay, schedule_of};
 use mazurka_trace::Trace;
 
-use crate::input;
 use crate::trouble::Trouble;
+use crate::{input, litmus};
 
 /// So many executions are told by `--traces`.
 const MOST_TRACES: usize = 100;
@@ -32,7 +32,7 @@ pub const WORDING: Wording = Wording { process: "task", ..Wording::COMMAND };
     disable_help_flag = true,
     override_usage = "mazurka check FILE.abs ... -- [--param NAME=VALUE] [--dependence static|dynamic] \
                       [--dialect current|legacy] [--tasks any|fifo|lifo] [--objects any|circular] \
-                      [--await release|continue] [--uncaught kill|forgive] [--final-states] [--traces] [--svg FILE]"
+                      [--await release|continue] [--uncaught kill|forgive] [--dead-variables] [--final-states] [--traces] [--svg FILE]"
 )]
 pub struct AbsOptions {
     /// Gives a variable that the main block declares another initial value
@@ -63,6 +63,10 @@ pub struct AbsOptions {
     #[arg(long, value_name = "RULE", value_parser = uncaught, default_value = "kill")]
     pub uncaught: Uncaught,
 
+    /// Tell states without variables that no code that is left to run can read
+    #[arg(long)]
+    pub dead_variables: bool,
+
     /// List the distinct final states
     #[arg(long)]
     pub final_states: bool,
@@ -82,7 +86,8 @@ pub struct Wishes {
     final_states: bool,
     traces: bool,
     svg: Option<PathBuf>,
-    dynamic: bool,
+    dependence: Dependence,
+    dead_variables: bool,
 }
 
 /// Files, ready to be run as one program.
@@ -104,13 +109,15 @@ pub fn load(paths: &[PathBuf], options: &[String]) -> Result<(Abs, Wishes), Trou
         objects: options.objects,
         await_holds: options.await_true,
         uncaught: options.uncaught,
+        forgets_dead_variables: options.dead_variables,
         ..Settings::default()
     };
     let wishes = Wishes {
         final_states: options.final_states,
         traces: options.traces,
         svg: options.svg,
-        dynamic: dependence == Dependence::Dynamic,
+        dependence,
+        dead_variables: options.dead_variables,
     };
     Ok((Abs::new(model, settings), wishes))
 }
@@ -131,12 +138,22 @@ pub struct Observer {
 }
 
 impl Wishes {
-    /// Complains of an algorithm that has to know before a step what it might touch, where that is not to be told.
+    /// Complains of an algorithm that needs other labels than were asked for.
     pub fn suit(&self, algorithm: Algorithm) -> Result<(), Trouble> {
-        if algorithm == Algorithm::OptimalObservers {
-            return Err(Trouble::unsupported(format!("{algorithm} is not supported for ABS; use optimal")));
+        let published = algorithm.published();
+        let really =
+            algorithm == Algorithm::OptimalObservers || published == Some(Published::OptimalContextObservers);
+        let before = algorithm.name().starts_with("source") || published == Some(Published::OptimalContext);
+        if self.dependence == Dependence::Static && really {
+            return Err(Trouble::unsupported(format!(
+                "{algorithm} needs to know what a step really overwrote, so it can't have --dependence static; leave that \
+                 out, or choose another algorithm"
+            )));
         }
-        if self.dynamic && algorithm.name().starts_with("source") {
+        if self.dead_variables {
+            litmus::suits_dead_variables(algorithm)?;
+        }
+        if self.dependence == Dependence::Dynamic && before {
             return Err(Trouble::unsupported(format!(
                 "{algorithm} needs to know before a step what it might touch, so it can't have --dependence dynamic; \
                  leave that out, or choose another algorithm"

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use mazurka_explore::{Algorithm, Limits, Options, Order};
+use mazurka_explore::{Algorithm, Limits, Options, Order, Published, UnknownAlgorithm};
 
 /// Checks concurrent programs by running them under every interleaving that matters, and no other.
 #[derive(Debug, Parser)]
@@ -41,7 +41,7 @@ impl Command {
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub struct CheckArgs {
-    /// The program: a .maz file, or the .abs files of one program
+    /// The program: a .maz file, or the .abs, C or C++ files of one program
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -65,15 +65,16 @@ pub struct CheckArgs {
     #[arg(long, value_name = "SCHEDULE")]
     pub replay: Option<String>,
 
-    /// Run the algorithm as its paper prints it; never exhaustive
-    #[arg(long)]
-    pub as_published: bool,
+    /// Run the algorithm as its paper prints it, in one of its versions (1 if left out); never exhaustive
+    #[arg(long, value_name = "VERSION", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
+    pub as_published: Option<u8>,
 
     /// Show every step of a long execution
     #[arg(long)]
     pub full_trace: bool,
 
-    /// Options for the front end, after --: --param NAME=VALUE, and for .abs others (docs/abs.md)
+    /// Options for the front end, after --: --param NAME=VALUE, for .abs others (docs/abs.md), for C those of the compiler and
+    /// others (docs/native.md)
     #[arg(last = true, value_name = "FRONT-END OPTIONS")]
     pub front_end: Vec<String>,
 }
@@ -86,13 +87,17 @@ one ends the command.";
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub struct CompareArgs {
-    /// The program: a .maz file, or the .abs files of one program
+    /// The program: a .maz file, or the .abs, C or C++ files of one program
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
     /// Which algorithms, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "naive,source,optimal")]
     pub algorithms: Vec<String>,
+
+    /// Run those that have one also as their papers print them, in all versions
+    #[arg(long)]
+    pub as_published: bool,
 
     /// Print one JSON object instead of a table
     #[arg(long)]
@@ -102,7 +107,8 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub limits: LimitArgs,
 
-    /// Options for the front end, after --: --param NAME=VALUE, and for .abs others (docs/abs.md)
+    /// Options for the front end, after --: --param NAME=VALUE, for .abs others (docs/abs.md), for C those of the compiler and
+    /// others (docs/native.md)
     #[arg(last = true, value_name = "FRONT-END OPTIONS")]
     pub front_end: Vec<String>,
 }
@@ -148,13 +154,18 @@ impl LimitArgs {
         self.max_depth.map_or(Limits::default().depth, |depth| depth as usize)
     }
 
+    /// What a search may keep, in bytes.
+    pub fn memory(&self) -> u64 {
+        self.max_memory.unwrap_or(MEMORY)
+    }
+
     /// The options of a search.
     pub fn options(&self, keep_going: bool) -> Options {
         let limits = Limits {
             executions: self.max_executions,
             time: self.timeout,
             depth: self.depth(),
-            memory: Some(self.max_memory.unwrap_or(MEMORY)),
+            memory: Some(self.memory()),
         };
         let order = self.seed.map_or(Order::Natural, Order::Shuffled);
         Options { order, limits, keep_going, ..Options::default() }
@@ -165,8 +176,22 @@ impl LimitArgs {
 ///
 /// # Errors
 /// If there is none of that name: which there are.
-pub fn algorithm(name: &str) -> Result<Algorithm, mazurka_explore::UnknownAlgorithm> {
+pub fn algorithm(name: &str) -> Result<Algorithm, UnknownAlgorithm> {
     name.parse()
+}
+
+/// The algorithms of a name: the sound one, and those as published if they are asked for.
+///
+/// # Errors
+/// If there is none of that name: which there are.
+pub fn algorithms(name: &str, as_published: bool) -> Result<Vec<Algorithm>, UnknownAlgorithm> {
+    let published: Vec<Algorithm> =
+        Published::versions(name).filter(|_| as_published).map(Algorithm::Published).collect();
+    match algorithm(name) {
+        Ok(sound) => Ok([vec![sound], published].concat()),
+        Err(_) if !published.is_empty() => Ok(published),
+        Err(unknown) => Err(unknown),
+    }
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -205,12 +230,14 @@ mod tests {
     use super::*;
     use crate::abs::AbsOptions;
     use crate::litmus::LitmusOptions;
+    use crate::native::NativeOptions;
 
     #[test]
     fn the_arguments_are_well_formed() {
         Cli::command().debug_assert();
         LitmusOptions::command().debug_assert();
         AbsOptions::command().debug_assert();
+        NativeOptions::command().debug_assert();
     }
 
     #[test]
@@ -234,7 +261,7 @@ mod tests {
     fn the_page_of_the_command_names_exactly_its_options() {
         let page = include_str!("../../../docs/command.md");
         let mut options = BTreeSet::new();
-        let front_ends = [LitmusOptions::command(), AbsOptions::command()];
+        let front_ends = [LitmusOptions::command(), AbsOptions::command(), NativeOptions::command()];
         for command in Cli::command().get_subcommands().chain(&front_ends) {
             for argument in command.get_arguments() {
                 options.extend(argument.get_long().map(|long| format!("--{long}")));

@@ -1,8 +1,9 @@
 //! `mazurka check`: looks for failures of a program.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use mazurka_explore::{Algorithm, Limits, Monitor, NoMonitor};
+use mazurka_explore::{Algorithm, Limits, Monitor, NoMonitor, Published};
 use mazurka_program::{Explain, Program, Schedule};
 use mazurka_report::{
     Progress, Report, Subject, TextOptions, Wording, check_observed, check_schedule, json, text,
@@ -10,24 +11,35 @@ use mazurka_report::{
 
 use crate::args::{CheckArgs, LimitArgs, algorithm};
 use crate::input::{self, FrontEnd};
+use crate::native::{self, Worker};
 use crate::trouble::Trouble;
 use crate::{abs, interrupt, litmus, output};
 
-/// Checks, reports, and gives the exit status.
-pub fn run(arguments: &CheckArgs) -> Result<u8, Trouble> {
+/// Checks, reports, and gives the exit status. Compiled programs are checked by a worker.
+pub fn run(arguments: &CheckArgs, worker: Option<&Worker>) -> Result<u8, Trouble> {
     let front_end = input::front_end_of(&arguments.files)?;
     // Whatever can be refused without looking at the program is.
-    let algorithm = algorithm(&arguments.algorithm).map_err(Trouble::unsupported)?;
-    if arguments.as_published {
-        return Err(Trouble::unsupported(
-            "no algorithm has an as-published form yet; leave out --as-published",
-        ));
-    }
+    let algorithm = match arguments.as_published {
+        None => algorithm(&arguments.algorithm).map_err(Trouble::unsupported)?,
+        Some(version) => {
+            Algorithm::Published(Published::of(&arguments.algorithm, version).map_err(Trouble::unsupported)?)
+        }
+    };
     let schedule = arguments.replay.as_deref().map(|text| schedule(text, &arguments.limits)).transpose()?;
-    let job = Job { algorithm, schedule, arguments };
+    let job = Job { algorithm, schedule, arguments, worker };
     let report = match (front_end, arguments.files.as_slice()) {
+        (FrontEnd::Native, files) => {
+            let Some(worker) = worker else {
+                return native::delegate(files, &arguments.front_end, &arguments.limits, 1);
+            };
+            let program = worker.load(&arguments.front_end)?;
+            let mut report = job.judge(&program, native::WORDING, &mut NoMonitor)?;
+            native::tell_output(&program, &mut report);
+            report
+        }
         (FrontEnd::Litmus, [file, ..]) => {
             let program = litmus::load(file, &arguments.front_end)?;
+            litmus::suit(&program, algorithm)?;
             job.judge(&program, Wording::COMMAND, &mut NoMonitor)?
         }
         (_, files) => {
@@ -39,7 +51,7 @@ pub fn run(arguments: &CheckArgs) -> Result<u8, Trouble> {
             report
         }
     };
-    output::stdout(&written(&report, arguments))?;
+    output::stdout(&written(&report, arguments, worker))?;
     Ok(report.verdict().exit_status())
 }
 
@@ -48,6 +60,7 @@ struct Job<'a> {
     algorithm: Algorithm,
     schedule: Option<Schedule>,
     arguments: &'a CheckArgs,
+    worker: Option<&'a Worker>,
 }
 
 impl Job<'_> {
@@ -70,8 +83,34 @@ impl Job<'_> {
                     "{misfit}; a schedule fits only the program that it was printed for, with the same options after --"
                 ))
             }),
-            None => search(program, subject, self.algorithm, self.arguments, observer),
+            None => self.search(program, subject, observer),
         }
+    }
+
+    fn search<P>(
+        &self,
+        program: &P,
+        subject: Subject,
+        observer: &mut dyn Monitor<P::Run>,
+    ) -> Result<Report, Trouble>
+    where
+        P: Program,
+        P::Run: Explain,
+    {
+        let options = self.arguments.limits.options(self.arguments.keep_going);
+        let mut progress = Progress::new();
+        let mut watch = |counts: &_, share| {
+            progress.update(counts, share);
+            match self.worker {
+                Some(worker) if worker.is_orphan() => ControlFlow::Break(()),
+                _ => interrupt::asked(),
+            }
+        };
+        let report = {
+            let _interruptible = interrupt::listen();
+            check_observed(program, subject, self.algorithm, &options, Some(&mut watch), observer)
+        };
+        report.map_err(Trouble::internal)
     }
 }
 
@@ -94,37 +133,13 @@ fn steps_of(text: &str) -> usize {
     items.split(',').map(count).fold(0, usize::saturating_add)
 }
 
-fn search<P>(
-    program: &P,
-    subject: Subject,
-    algorithm: Algorithm,
-    arguments: &CheckArgs,
-    observer: &mut dyn Monitor<P::Run>,
-) -> Result<Report, Trouble>
-where
-    P: Program,
-    P::Run: Explain,
-{
-    let options = arguments.limits.options(arguments.keep_going);
-    let mut progress = Progress::new();
-    let mut watch = |counts: &_, share| {
-        progress.update(counts, share);
-        interrupt::asked()
-    };
-    let report = {
-        let _interruptible = interrupt::listen();
-        check_observed(program, subject, algorithm, &options, Some(&mut watch), observer)
-    };
-    report.map_err(Trouble::internal)
-}
-
-fn written(report: &Report, arguments: &CheckArgs) -> String {
+fn written(report: &Report, arguments: &CheckArgs, worker: Option<&Worker>) -> String {
     if arguments.json {
         return format!("{}\n", json(report));
     }
     let options = TextOptions {
-        width: output::columns(),
-        colour: output::colour_on_stdout(),
+        width: worker.map_or_else(output::columns, |worker| worker.columns),
+        colour: worker.map_or_else(output::colour_on_stdout, |worker| worker.colour),
         full_trace: arguments.full_trace,
         replay_command: &|schedule| replay_command(&arguments.files, schedule, &arguments.front_end),
     };

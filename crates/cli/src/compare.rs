@@ -7,8 +7,9 @@ use mazurka_program::{Explain, Program};
 use mazurka_report::json::survey_json;
 use mazurka_report::{Progress, Subject, Survey, SurveyRow, survey_row};
 
-use crate::args::{CompareArgs, algorithm};
+use crate::args::{CompareArgs, algorithms};
 use crate::input::{self, FrontEnd};
+use crate::native::{self, Worker};
 use crate::trouble::{self, Trouble};
 use crate::{abs, interrupt, litmus, output};
 
@@ -16,15 +17,21 @@ use crate::{abs, interrupt, litmus, output};
 const NAIVE_TIME: Duration = Duration::from_secs(10);
 
 /// Compares, reports, and gives the exit status.
-pub fn run(arguments: &CompareArgs) -> Result<u8, Trouble> {
-    let algorithms: Vec<Algorithm> = arguments
-        .algorithms
-        .iter()
-        .map(|name| algorithm(name.trim()).map_err(Trouble::unsupported))
-        .collect::<Result<_, _>>()?;
+pub fn run(arguments: &CompareArgs, worker: Option<&Worker>) -> Result<u8, Trouble> {
+    let named = arguments.algorithms.iter().map(|name| algorithms(name.trim(), arguments.as_published));
+    let algorithms = named.collect::<Result<Vec<_>, _>>().map_err(Trouble::unsupported)?.concat();
     let (rows, not_run) = match (input::front_end_of(&arguments.files)?, arguments.files.as_slice()) {
         (FrontEnd::Litmus, [file, ..]) => {
-            rows(&litmus::load(file, &arguments.front_end)?, algorithms, arguments)
+            let program = litmus::load(file, &arguments.front_end)?;
+            algorithms.iter().try_for_each(|&algorithm| litmus::suit(&program, algorithm))?;
+            rows(&program, algorithms, arguments)
+        }
+        (FrontEnd::Native, files) => {
+            let searches = algorithms.len().try_into().unwrap_or(u32::MAX);
+            let Some(worker) = worker else {
+                return native::delegate(files, &arguments.front_end, &arguments.limits, searches);
+            };
+            rows(&worker.load(&arguments.front_end)?, algorithms, arguments)
         }
         (_, files) => {
             let (program, wishes) = abs::load(files, &arguments.front_end)?;
@@ -35,15 +42,12 @@ pub fn run(arguments: &CompareArgs) -> Result<u8, Trouble> {
     };
     let program = input::name_of(&arguments.files);
     let subject = Subject { program, options: arguments.front_end.clone(), ..Subject::default() };
-    report(&Survey { subject, rows }, &not_run, arguments)
+    let colour = worker.map_or_else(output::colour_on_stdout, |worker| worker.colour);
+    report(&Survey { subject, rows }, &not_run, arguments, colour)
 }
 
 /// A row for each algorithm, and the algorithms that were not run because of an interruption.
-fn rows<P>(
-    program: &P,
-    algorithms: Vec<Algorithm>,
-    arguments: &CompareArgs,
-) -> (Vec<SurveyRow>, Vec<&'static str>)
+fn rows<P>(program: &P, algorithms: Vec<Algorithm>, arguments: &CompareArgs) -> (Vec<SurveyRow>, Vec<String>)
 where
     P: Program,
     P::Run: Explain,
@@ -63,7 +67,7 @@ where
         let Some(algorithm) = left.next() else { break };
         rows.push(row(algorithm));
     }
-    (rows, left.map(Algorithm::name).collect())
+    (rows, left.map(|algorithm| algorithm.to_string()).collect())
 }
 
 fn options(arguments: &CompareArgs, algorithm: Algorithm) -> Options {
@@ -74,11 +78,11 @@ fn options(arguments: &CompareArgs, algorithm: Algorithm) -> Options {
     options
 }
 
-fn report(survey: &Survey, not_run: &[&str], arguments: &CompareArgs) -> Result<u8, Trouble> {
+fn report(survey: &Survey, not_run: &[String], arguments: &CompareArgs, colour: bool) -> Result<u8, Trouble> {
     if arguments.json {
         output::stdout(&format!("{}\n", survey_json(survey)))?;
     } else {
-        let mut text = survey.text(output::colour_on_stdout());
+        let mut text = survey.text(colour);
         let naive = survey.rows.iter().any(|row| row.algorithm == Algorithm::Naive);
         if naive && arguments.limits.timeout.is_none() {
             text += "\nnaive has a time limit of 10 s unless --timeout says otherwise\n";

@@ -18,6 +18,8 @@ pub enum FrontEnd {
     Litmus,
     /// `.abs`
     Abs,
+    /// C and C++
+    Native,
 }
 
 /// The front end for the files of one program.
@@ -51,11 +53,13 @@ pub fn front_end(path: &Path) -> Result<FrontEnd, Trouble> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("maz") => Ok(FrontEnd::Litmus),
         Some("abs") => Ok(FrontEnd::Abs),
-        Some(known @ ("rs" | "c" | "beam")) => Err(Trouble::unsupported(format!(
-            "{name}: .{known} files are not supported yet; programs are .maz or .abs files"
+        Some("c" | "cc" | "cpp" | "cxx") => Ok(FrontEnd::Native),
+        Some(known @ ("rs" | "beam")) => Err(Trouble::unsupported(format!(
+            "{name}: .{known} files are not supported yet; programs are .maz, .abs, .c, .cc, .cpp or .cxx files"
         ))),
         _ => Err(Trouble::unsupported(format!(
-            "{name}: not a file of a known kind; programs are .maz or .abs files (.rs, .c and .beam are not supported yet)"
+            "{name}: not a file of a known kind; programs are .maz, .abs, .c, .cc, .cpp or .cxx files (.rs and .beam are not \
+             supported yet)"
         ))),
     }
     .map_err(|trouble| trouble.at(name))

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Parser;
+use mazurka_explore::Algorithm;
 use mazurka_litmus::ast::{Ast, Item};
 use mazurka_litmus::{Litmus, Source, compile, parse, print_expr};
 
@@ -15,12 +16,16 @@ use crate::trouble::Trouble;
     name = "mazurka",
     no_binary_name = true,
     disable_help_flag = true,
-    override_usage = "mazurka check FILE.maz -- --param NAME=VALUE ..."
+    override_usage = "mazurka check FILE.maz -- [--param NAME=VALUE] [--dead-variables]"
 )]
 pub struct LitmusOptions {
     /// Sets a `param` of the program
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parameter)]
     pub params: Vec<(String, i64)>,
+
+    /// Tell states without variables that no code that is left to run can read
+    #[arg(long)]
+    pub dead_variables: bool,
 }
 
 /// A file, read.
@@ -34,7 +39,7 @@ pub fn read(path: &Path) -> Result<(Ast, Source), Trouble> {
 
 /// A file, ready to be run.
 pub fn load(path: &Path, options: &[String]) -> Result<Litmus, Trouble> {
-    let LitmusOptions { params } =
+    let LitmusOptions { params, dead_variables } =
         LitmusOptions::try_parse_from(options).map_err(|error| Trouble::of_usage(&error))?;
     for (at, (name, _)) in params.iter().enumerate() {
         if params[..at].iter().any(|(other, _)| other == name) {
@@ -44,7 +49,24 @@ pub fn load(path: &Path, options: &[String]) -> Result<Litmus, Trouble> {
     let (ast, source) = read(path)?;
     check_names(&params, &ast)
         .map_err(|why| Trouble::input(format!("{}: {why}", path.display())).at(path.display()))?;
-    compile(&ast, &source, &params).map_err(|diagnostics| Trouble::of_file(&diagnostics, &source))
+    let program =
+        compile(&ast, &source, &params).map_err(|diagnostics| Trouble::of_file(&diagnostics, &source))?;
+    Ok(if dead_variables { program.without_dead_variables() } else { program })
+}
+
+/// Complains of an algorithm for which states without dead variables were asked.
+pub fn suit(program: &Litmus, algorithm: Algorithm) -> Result<(), Trouble> {
+    if program.forgets_dead_variables() { suits_dead_variables(algorithm) } else { Ok(()) }
+}
+
+/// Only `convergent` is known to be right where states are equal but for dead variables.
+pub fn suits_dead_variables(algorithm: Algorithm) -> Result<(), Trouble> {
+    match algorithm {
+        Algorithm::Convergent => Ok(()),
+        _ => Err(Trouble::unsupported(format!(
+            "--dead-variables is for convergent, which merges states; {algorithm} can't have it"
+        ))),
+    }
 }
 
 /// Complains of names that are no parameter's, and says which there are.

@@ -12,6 +12,7 @@ mod guard;
 mod input;
 mod interrupt;
 mod litmus;
+mod native;
 mod output;
 mod print;
 mod trouble;
@@ -21,25 +22,28 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
+use native::Worker;
 use trouble::Trouble;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let mut arguments: Vec<_> = std::env::args_os().collect();
+    let worker = Worker::of(&mut arguments);
+    let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
     let json = cli.command.json();
-    match guard::guarded(|| run(&cli.command)) {
+    match guard::guarded(|| run(&cli.command, worker.as_ref())) {
         Ok(status) => ExitCode::from(status),
         Err(trouble) => trouble.tell(json),
     }
 }
 
 /// Does what was asked for, and gives the exit status.
-fn run(command: &Command) -> Result<u8, Trouble> {
+fn run(command: &Command, worker: Option<&Worker>) -> Result<u8, Trouble> {
     match command {
-        Command::Check(arguments) => check::run(arguments),
-        Command::Compare(arguments) => compare::run(arguments),
+        Command::Check(arguments) => check::run(arguments, worker),
+        Command::Compare(arguments) => compare::run(arguments, worker),
         Command::Print(arguments) => print::run(arguments),
     }
 }

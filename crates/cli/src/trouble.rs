@@ -75,6 +75,15 @@ impl Trouble {
         trouble
     }
 
+    /// What a compiler said, as it said it.
+    pub fn of_compiler(text: &str) -> Trouble {
+        let first = text.lines().find(|line| line.contains("error")).or_else(|| text.lines().next());
+        let message = mazurka_report::clean(first.unwrap_or("the compiler failed"));
+        let mut trouble = Trouble::new(ErrorKind::Input, message);
+        trouble.rendered = Rendered::Text(text.to_owned());
+        trouble
+    }
+
     /// What is wrong with a file. There is at least one thing.
     pub fn of_file(diagnostics: &[Diagnostic], source: &Source) -> Trouble {
         let told: Vec<DiagnosticJson> = diagnostics

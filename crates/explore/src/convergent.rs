@@ -7,8 +7,9 @@
 //! to explore from a node grows until it is persistent with respect to those records; sleep sets avoid repeated steps.
 //! docs/soundness.md has the proof, and the laws compare it with brute force on programs and mutants of those that broke others.
 //!
-//! States are merged where they are equal with their names ([`Run::named_state`]): sleep sets and records speak of processes and
-//! locations. Final states need no future, so they are counted up to renaming ([`Run::state`]).
+//! States are merged where they are equal up to renaming, and what is known of the one is renamed ([`renaming`]); of front ends
+//! that can't rename, where they are equal with their names ([`Run::named_state`]). Final states are counted up to renaming
+//! ([`Run::state`]).
 //!
 //! Invariants, looked at in debug builds, where the search ends if one does not hold: who sleeps is enabled, and its step does
 //! what its record says; states that are merged have the same processes enabled; a state that is being explored is not
@@ -16,17 +17,20 @@
 
 mod guess;
 mod records;
+mod renaming;
 mod store;
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use mazurka_program::{Footprints, Location, ProcessId, ProcessSet, Program, Run};
+use mazurka_program::{Footprints, Location, ProcessId, ProcessSet, Program, Renamed, Run};
 
 use crate::walk::Walk;
 use crate::{Ending, Monitor, NotExhaustive, Options, Order, Summary};
 use guess::{Guesses, Here};
 use records::{Record, RecordId, RecordSet, Records, members};
+pub(crate) use renaming::comparable_state;
+use renaming::{Canon, StateNames};
 pub(crate) use store::pack;
 use store::{StateId, Store};
 
@@ -42,11 +46,12 @@ pub(crate) fn explore<P: Program>(
     let mut search = Search {
         walk,
         records: Records::default(),
+        canon: Canon::default(),
+        present: Renamed::default(),
         store: Store::default(),
         finals: HashSet::new(),
         finals_memory: 0,
         nodes: Vec::new(),
-        numbers: Vec::new(),
         bytes: Vec::new(),
         guesses: Guesses::default(),
     };
@@ -67,6 +72,8 @@ struct Sleeper {
 /// A node of the stack: a state that is being explored.
 struct Node {
     state: StateId,
+    /// The state's own names, if states are renamed.
+    names: Option<StateNames>,
     enabled: ProcessSet,
     /// Who waits, with the location of the guard if it has one.
     waiting: Vec<(ProcessId, Option<Location>)>,
@@ -102,12 +109,14 @@ impl Node {
 struct Search<'a, R: Run> {
     walk: Walk<'a, R>,
     records: Records,
+    canon: Canon,
+    /// The present state.
+    present: Renamed,
     store: Store,
     /// The states at the ends of executions, up to renaming.
     finals: HashSet<Box<[u8]>>,
     finals_memory: usize,
     nodes: Vec<Node>,
-    numbers: Vec<i64>,
     bytes: Vec<u8>,
     guesses: Guesses,
 }
@@ -203,26 +212,28 @@ impl<R: Run> Search<'_, R> {
 
     /// Enters the present state: merges it with one that is known, ends the execution, or begins to explore it.
     fn enter(&mut self, asleep: Vec<Sleeper>) -> ControlFlow<()> {
-        if !self.walk.run.named_state(&mut self.numbers) {
+        if !comparable_state(&mut self.walk.run, &mut self.present) {
             return self.walk.stop(NotExhaustive::Internal("the front end has no states with names"));
         }
-        self.numbers.push(i64::from(self.walk.run.assumed()));
-        pack(&self.numbers, &mut self.bytes);
+        self.present.list.push(i64::from(self.walk.run.assumed()));
+        pack(&self.present.list, &mut self.bytes);
         let state = self.store.number(&self.bytes);
         self.walk.counts.states = self.store.len() as u64;
+        let names = self.walk.run.renaming().is_some().then(|| StateNames::new(&mut self.present));
         #[cfg(debug_assertions)]
         {
-            let agrees = self.store.agrees(state, self.walk.run.enabled());
+            let enabled = self.walk.run.enabled().iter();
+            let enabled = enabled.filter_map(|process| own_name(names.as_ref(), process)).collect();
+            let agrees = self.store.agrees(state, &enabled);
             self.assert(agrees, "equal states have other processes enabled")?;
         }
-        let sleeps = |process| asleep.iter().any(|sleeper: &Sleeper| sleeper.process == process);
         let can_step = asleep.iter().all(|sleeper| self.walk.run.enabled().contains(sleeper.process));
         self.assert(can_step, "a process sleeps that can't take a step")?;
-        let rules = self.walk.options.rules;
-        if let Some(records) = self.store.finished(state, |process| sleeps(process) || !rules.merge_asleep) {
+        if let Some(records) = self.known_below(state, names.as_ref(), &asleep) {
             self.walk.counts.merges += 1;
             self.walk.end(Ending::Blocked)?;
-            self.close_edge(if rules.merged_conflicts { &records } else { &[] });
+            let merged_conflicts = self.walk.options.rules.merged_conflicts;
+            self.close_edge(if merged_conflicts { records.words() } else { &[] });
             return ControlFlow::Continue(());
         }
         if let Some(depth) = self.store.open_at(state) {
@@ -236,7 +247,28 @@ impl<R: Run> Search<'_, R> {
             self.close_edge(&[]);
             return ControlFlow::Continue(());
         }
-        self.open(state, asleep)
+        self.open(state, names, asleep)
+    }
+
+    /// The records of all that is below a state, in the present names, if it was explored and nobody slept who is awake now.
+    fn known_below(
+        &mut self,
+        state: StateId,
+        names: Option<&StateNames>,
+        asleep: &[Sleeper],
+    ) -> Option<RecordSet> {
+        let any = !self.walk.options.rules.merge_asleep;
+        let asleep: ProcessSet =
+            asleep.iter().filter_map(|sleeper| own_name(names, sleeper.process)).collect();
+        let records = self.store.finished(state, |process| any || asleep.contains(process))?;
+        match (names, self.walk.run.renaming()) {
+            (Some(names), Some(run)) => self.canon.read(run, names, &mut self.records, &records),
+            _ => {
+                let mut set = RecordSet::default();
+                set.add_all(&records);
+                Some(set)
+            }
+        }
     }
 
     /// The execution came back to a state that is being explored. What is below that one is not known yet, so the search will not
@@ -252,13 +284,14 @@ impl<R: Run> Search<'_, R> {
     }
 
     /// Begins to explore a state.
-    fn open(&mut self, state: StateId, asleep: Vec<Sleeper>) -> ControlFlow<()> {
+    fn open(&mut self, state: StateId, names: Option<StateNames>, asleep: Vec<Sleeper>) -> ControlFlow<()> {
         let mut waiting = Vec::new();
         self.walk
             .run
             .waiting(&mut |process, guard| waiting.push((process, guard.map(|guard| guard.location))));
         let mut node = Node {
             state,
+            names,
             enabled: self.walk.run.enabled().clone(),
             waiting,
             asleep,
@@ -300,10 +333,11 @@ impl<R: Run> Search<'_, R> {
     /// Whether nothing that is equal to this final state up to renaming was met.
     fn is_new_final(&mut self) -> bool {
         let Some(state) = self.walk.run.state() else { return true };
-        self.numbers.clear();
-        self.numbers.extend([i64::from(self.walk.run.assumed()), state.shared.len() as i64]);
-        self.numbers.extend(state.shared.iter().chain(&state.local));
-        pack(&self.numbers, &mut self.bytes);
+        let numbers = &mut self.present.list;
+        numbers.clear();
+        numbers.extend([i64::from(self.walk.run.assumed()), state.shared.len() as i64]);
+        numbers.extend(state.shared.iter().chain(&state.local));
+        pack(numbers, &mut self.bytes);
         let new = !self.finals.contains(self.bytes.as_slice());
         if new {
             self.finals_memory += self.bytes.len() + size_of::<Box<[u8]>>() + 8;
@@ -315,10 +349,18 @@ impl<R: Run> Search<'_, R> {
     /// The state of the last node has been explored.
     fn leave(&mut self) {
         let node = self.nodes.pop().expect("a node to leave");
-        let records = self.records.keep(&node.records);
-        let asleep = node.asleep.iter().map(|sleeper| sleeper.process).collect();
-        self.store.finish(node.state, asleep, records.clone());
-        self.close_edge(&records);
+        let names = node.names.as_ref();
+        let below = node.records.words();
+        let records = match (names, self.walk.run.renaming()) {
+            (Some(names), Some(run)) => self.canon.store(run, names, &self.records, below),
+            _ => Some(self.records.keep(&node.records)),
+        };
+        let asleep = node.asleep.iter().map(|sleeper| own_name(names, sleeper.process));
+        match (asleep.collect::<Option<_>>(), records) {
+            (Some(asleep), Some(records)) => self.store.finish(node.state, asleep, records),
+            _ => self.store.close(node.state),
+        }
+        self.close_edge(below);
     }
 
     /// What lies behind the last step of the last node is known: `T` grows by those whose steps there conflict with it.
@@ -406,7 +448,7 @@ impl<R: Run> Search<'_, R> {
     }
 
     fn note_memory(&mut self) -> ControlFlow<()> {
-        let states = self.store.memory() + self.records.memory() + self.finals_memory;
+        let states = self.store.memory() + self.records.memory() + self.canon.memory() + self.finals_memory;
         self.walk.counts.state_memory = states as u64;
         self.walk.note_memory(states + self.nodes.capacity() * size_of::<Node>())
     }
@@ -422,4 +464,9 @@ impl<R: Run> Search<'_, R> {
     fn counts_agree(&self) -> bool {
         self.walk.counts.complete + self.walk.counts.assumed == self.finals.len() as u64
     }
+}
+
+/// A process as the store knows it: by its number in a state, or by its name.
+fn own_name(names: Option<&StateNames>, process: ProcessId) -> Option<ProcessId> {
+    names.map_or(Some(process), |names| names.number(process))
 }

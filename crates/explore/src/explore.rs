@@ -6,7 +6,7 @@ use mazurka_program::{Footprints, Program, Run};
 use mazurka_trace::Trace;
 
 use crate::{Algorithm, Counts, NotExhaustive, Options, Summary};
-use crate::{convergent, naive, observers, optimal, source, source_context};
+use crate::{convergent, naive, observers, optimal, published, source, source_context};
 
 /// How an execution ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,6 +74,7 @@ pub fn explore<P: Program>(
             Algorithm::OptimalObservers => observers::explore(program, options, monitor),
             Algorithm::SourceContext => source_context::explore(program, options, monitor),
             Algorithm::Convergent => convergent::explore(program, options, monitor),
+            Algorithm::Published(form) => published::explore(program, form, options, monitor),
         };
         if !program.begin_again() {
             return summary;

@@ -10,6 +10,7 @@ mod naive;
 mod observers;
 mod optimal;
 mod options;
+mod published;
 mod rules;
 mod sleep;
 mod source;
@@ -19,5 +20,6 @@ mod walk;
 
 pub use explore::{Ending, Monitor, NoMonitor, explore};
 pub use options::{Algorithm, Counts, Limits, NotExhaustive, Options, Order, Summary, UnknownAlgorithm};
+pub use published::{NotPublished, Published};
 #[doc(hidden)]
 pub use rules::Rules;

@@ -16,13 +16,11 @@
 use std::ops::ControlFlow;
 
 use mazurka_program::{Access, Footprints, ProcessId, Program, Run};
-use mazurka_trace::Trace;
 use mazurka_trace::dependence::dependent;
-
-use smallvec::SmallVec;
+use mazurka_trace::{Race, Trace};
 
 use crate::sleep::SleepSets;
-use crate::wakeup::{Children, Dependences, NONE, Outcome, Step, WakeupTrees};
+use crate::wakeup::{Children, Dependences, NONE, Outcome, Rest, Step, WakeupTrees};
 use crate::walk::Walk;
 use crate::{Ending, Monitor, NotExhaustive, Options, Rules, Summary};
 
@@ -33,17 +31,17 @@ pub(crate) fn explore<P: Program>(
 ) -> Summary {
     let mut search = Search {
         walk: Walk::new(program, Footprints::Dynamic, options, monitor),
-        sleep: SleepSets::default(),
-        trees: WakeupTrees::default(),
-        nodes: Vec::new(),
+        plans: Plans::default(),
+        free: None,
         shared: 0,
         races: Vec::new(),
-        touched: Vec::new(),
+        known: Vec::new(),
+        notdep: Vec::new(),
     };
     // The answer is in the summary: a search that ends early has noted why.
     let _ = search.run();
     let _ = search.note_memory();
-    search.walk.counts.wakeup_nodes = search.trees.peak;
+    search.walk.counts.wakeup_nodes = search.plans.trees.peak;
     search.walk.summary()
 }
 
@@ -63,41 +61,59 @@ pub(crate) struct Reversal {
 
 struct Search<'a, R: Run> {
     walk: Walk<'a, R>,
-    sleep: SleepSets,
-    trees: WakeupTrees,
-    nodes: Vec<Node>,
+    plans: Plans,
+    /// The step to take from the last node, where no sequence leads and the step has one outcome.
+    free: Option<ProcessId>,
     /// How many events the present execution shares with the last one whose races were handled.
     shared: usize,
     races: Vec<Reversal>,
-    touched: Vec<Access>,
+    known: Vec<u32>,
+    notdep: Vec<usize>,
+}
+
+/// What is left to explore from the nodes of the stack, and what sleeps there.
+#[derive(Default)]
+struct Plans {
+    sleep: SleepSets,
+    trees: WakeupTrees,
+    nodes: Vec<Node>,
 }
 
 impl<R: Run> Search<'_, R> {
     fn run(&mut self) -> ControlFlow<()> {
-        self.sleep.push_root();
+        self.plans.sleep.push_root();
         self.visit(NONE)?;
-        while let Some(depth) = self.nodes.len().checked_sub(1) {
-            self.back_to(depth);
-            let node = &mut self.nodes[depth];
-            if node.wut != NONE {
+        while let Some(node) = self.plans.nodes.last_mut() {
+            let (process, choice, subtree) = if let Some(process) = self.free.take() {
+                (process, 0, NONE)
+            } else if node.wut != NONE {
                 // Lines 19-22: the smallest branch, with its subtree.
-                let taken = self.trees.take_first(node.wut);
+                let taken = self.plans.trees.take_first(node.wut);
                 node.wut = taken.rest;
-                self.take(taken.process, taken.choice, taken.children)?;
+                self.back_to(self.plans.nodes.len() - 1);
+                (taken.process, taken.choice, taken.children)
             } else {
-                self.nodes.pop();
-                self.sleep.pop();
-                self.put_to_sleep();
-            }
+                self.plans.nodes.pop();
+                continue;
+            };
+            self.take(process, choice, subtree)?;
         }
         ControlFlow::Continue(())
     }
 
+    /// Goes back to a node from which there is something left to explore. What was explored goes to sleep (line 24).
     fn back_to(&mut self, depth: usize) {
         let trace = &self.walk.trace;
+        if trace.len() == depth {
+            return self.walk.back_to(depth);
+        }
+        self.plans.nodes[depth].done += 1;
+        self.plans.sleep.back_to(depth);
+        let (process, choice) = (trace.process(depth), trace.choice(depth));
+        self.plans.sleep.add(process, choice, trace.alternatives(depth), trace.accesses(depth));
         // Under another outcome of a step that others depend on, what was planned for the old one says nothing.
         let outcome = |k: usize| trace.alternatives(k) > 1 && !trace.accesses(k).is_empty();
-        if self.shared > depth && (depth..trace.len()).any(outcome) {
+        if (depth..self.shared).any(outcome) {
             self.shared = 0;
         }
         self.shared = self.shared.min(depth);
@@ -106,7 +122,7 @@ impl<R: Run> Search<'_, R> {
 
     /// Explores the node of the present state with the wakeup tree that leads on from it, if any.
     fn visit(&mut self, wut: Children) -> ControlFlow<()> {
-        self.nodes.push(Node { wut, done: 0 });
+        self.plans.nodes.push(Node { wut, done: 0 });
         if self.walk.run.enabled().is_empty() {
             let ending = self.walk.maximal_ending();
             self.walk.end(ending)?;
@@ -124,8 +140,8 @@ impl<R: Run> Search<'_, R> {
 
     /// Lines 17-18: no sequence leads, so any process will do, with every outcome of its step that does not sleep.
     fn plan_freely(&mut self) -> ControlFlow<()> {
-        let level = self.nodes.len() - 1;
-        let sleep = &self.sleep;
+        let level = self.plans.nodes.len() - 1;
+        let sleep = &self.plans.sleep;
         let Some(process) = self.walk.pick(|p| !sleep.sleeps_altogether(level, p)) else {
             // Beyond the limit of depth nothing is known, so what was planned may lead nowhere.
             if self.walk.counts.cut == 0 && self.sound() {
@@ -135,14 +151,20 @@ impl<R: Run> Search<'_, R> {
             return self.walk.end(Ending::Blocked);
         };
         let alternatives = self.walk.run.alternatives(process);
+        if alternatives == 1 && !self.plans.sleep.sleeps(level, process, 0) {
+            self.plans.trees.leaf_in_passing();
+            self.free = Some(process);
+            return ControlFlow::Continue(());
+        }
         let mut wut = NONE;
         for k in (0..alternatives).rev() {
             let choice = self.walk.choice_at(k, alternatives);
-            if !self.sleep.sleeps(level, process, choice) {
-                wut = self.trees.leaf(Step { process, choice, alternatives, accesses: &[], at: 0 }, wut);
+            if !self.plans.sleep.sleeps(level, process, choice) {
+                wut =
+                    self.plans.trees.leaf(Step { process, choice, alternatives, accesses: &[], at: 0 }, wut);
             }
         }
-        self.nodes[level].wut = wut;
+        self.plans.nodes[level].wut = wut;
         ControlFlow::Continue(())
     }
 
@@ -150,17 +172,15 @@ impl<R: Run> Search<'_, R> {
     fn take(&mut self, process: ProcessId, choice: u32, subtree: Children) -> ControlFlow<()> {
         self.walk.step(process, choice)?;
         let last = self.walk.trace.len() - 1;
-        let accesses = self.walk.trace.accesses(last);
+        let accesses = &self.walk.label().accesses;
         if self.walk.trace.alternatives(last) > 1 {
-            self.trees.label_outcomes(self.nodes[last].wut, process, accesses);
+            self.plans.trees.label_outcomes(self.plans.nodes[last].wut, process, accesses);
         }
-        self.sleep.push(process, accesses, self.walk.options.rules.wake);
+        self.plans.sleep.push(process, accesses, self.walk.options.rules.wake);
         if self.walk.progress_due {
-            let nodes: Vec<(usize, usize)> = self
-                .nodes
-                .iter()
-                .map(|node| (node.done, node.done + 1 + self.trees.count(node.wut)))
-                .collect();
+            let Plans { nodes, trees, .. } = &self.plans;
+            let nodes: Vec<(usize, usize)> =
+                nodes.iter().map(|node| (node.done, node.done + 1 + trees.count(node.wut))).collect();
             self.walk.report_progress(nodes.into_iter())?;
             self.note_memory()?;
         }
@@ -168,124 +188,120 @@ impl<R: Run> Search<'_, R> {
     }
 
     fn note_memory(&mut self) -> ControlFlow<()> {
-        let nodes = self.nodes.capacity() * size_of::<Node>();
-        self.walk.note_memory(self.sleep.memory() + self.trees.memory() + nodes)
-    }
-
-    /// Line 24: the event that led to the node just left has been explored.
-    fn put_to_sleep(&mut self) {
-        let trace = &self.walk.trace;
-        if let (Some(node), Some(last)) = (self.nodes.last_mut(), trace.len().checked_sub(1)) {
-            node.done += 1;
-            let (process, choice) = (trace.process(last), trace.choice(last));
-            self.sleep.add(process, choice, trace.alternatives(last), trace.accesses(last));
-        }
+        let nodes = self.plans.nodes.capacity() * size_of::<Node>();
+        self.walk.note_memory(self.plans.sleep.memory() + self.plans.trees.memory() + nodes)
     }
 
     /// Lines 4-12: plans the reversal of each race of a maximal execution.
     fn handle_races(&mut self) -> ControlFlow<()> {
-        self.collect_races();
         let mut races = std::mem::take(&mut self.races);
+        let mut notdep = std::mem::take(&mut self.notdep);
+        races.clear();
+        collect_with(&self.walk, self.shared, &mut self.known, &mut races);
         // The last ones first: a run that leaves the trace for one knows the trace only up to there.
         races.sort_by_key(|race| std::cmp::Reverse(race.e));
+        let mut e = usize::MAX;
         for &race in &races {
-            self.reverse(race)?;
+            if race.e != e {
+                e = race.e;
+                notdep.clear();
+                notdep.extend(self.walk.trace.unordered(e, e + 1));
+            }
+            self.reverse(race, &notdep)?;
         }
-        self.races = races;
+        (self.races, self.notdep) = (races, notdep);
         self.shared = self.walk.trace.len();
         ControlFlow::Continue(())
     }
 
-    fn collect_races(&mut self) {
-        self.races.clear();
-        collect_races(&self.walk, self.shared, &mut self.races);
+    /// Lines 5-12 for one race: `v = notdep(e, E).e'`, inserted before `e` unless it is redundant.
+    fn reverse(&mut self, race: Reversal, notdep: &[usize]) -> ControlFlow<()> {
+        let Options { rules, .. } = self.walk.options;
+        if let Some(second) = race.second
+            && !(self.walk.trace.varies(second) && rules.rerun_varying)
+        {
+            let trace = &self.walk.trace;
+            debug_assert!(trace.alternatives(second) == 1 || trace.varies(second));
+            self.plans.insert(race.e, Sequence { trace, notdep, last: step_of(trace, second) }, rules);
+            return ControlFlow::Continue(());
+        }
+        // To run a step elsewhere is dear; whatever it touches there, what comes before it may be redundant.
+        if rules.sleep_test && is_redundant(&self.walk.trace, notdep, &self.plans.sleep, race.e) {
+            return ControlFlow::Continue(());
+        }
+        let Some((touched, alternatives)) = self.probe(race, notdep) else {
+            return match self.walk.has_stopped() {
+                true => ControlFlow::Break(()),
+                false if self.sound() => {
+                    self.walk.stop(NotExhaustive::Internal("a race was reversed that can't be"))
+                }
+                false => ControlFlow::Continue(()),
+            };
+        };
+        let last = Step { process: race.process, choice: 0, alternatives, accesses: &touched, at: 0 };
+        self.plans.insert(race.e, Sequence { trace: &self.walk.trace, notdep, last }, rules);
+        ControlFlow::Continue(())
     }
 
-    /// Lines 5-12 for one race: `v = notdep(e, E).e'`, inserted before `e` unless it is redundant.
-    fn reverse(&mut self, race: Reversal) -> ControlFlow<()> {
+    /// What `e'` touches if it comes after `notdep(e, E)`, and how many outcomes it has there; none if it can't.
+    fn probe(&mut self, race: Reversal, notdep: &[usize]) -> Option<(Vec<Access>, u32)> {
         let trace = &self.walk.trace;
-        let notdep: SmallVec<[usize; 32]> =
-            (race.e + 1..trace.len()).filter(|&k| !trace.happens_before(race.e, k)).collect();
-        let mut touched = std::mem::take(&mut self.touched);
-        let outcomes = self.label_reversed(race, &notdep, &mut touched);
-        if outcomes.is_none() && self.walk.has_stopped() {
-            return ControlFlow::Break(());
-        }
-        if outcomes.is_none() && self.sound() {
-            return self.walk.stop(NotExhaustive::Internal("a race was reversed that can't be"));
-        }
-        if let Some(outcomes) = outcomes {
-            let trace = &self.walk.trace;
-            let mut v: SmallVec<[Step<'_>; 24]> = notdep
-                .iter()
-                .map(|&k| Step {
-                    process: trace.process(k),
-                    choice: trace.choice(k),
-                    alternatives: trace.alternatives(k),
-                    accesses: trace.accesses(k),
-                    at: 0,
-                })
-                .collect();
-            for choice in 0..outcomes {
-                let (process, alternatives) = (race.process, outcomes);
-                v.push(Step { process, choice, alternatives, accesses: &touched, at: 0 });
-                plan(
-                    &mut self.trees,
-                    &mut self.nodes[race.e],
-                    &self.sleep,
-                    race.e,
-                    &v,
-                    self.walk.options.rules,
-                );
-                v.pop();
-            }
-        }
-        self.touched = touched;
-        ControlFlow::Continue(())
+        let steps: Vec<_> = notdep.iter().map(|&k| (trace.process(k), trace.choice(k))).collect();
+        let probed = self.walk.probe(race.e, steps.into_iter().chain([(race.process, 0)]));
+        probed.map(|(label, outcomes)| (label.accesses.clone(), outcomes))
     }
 
     /// Whether no repair was taken out on purpose.
     fn sound(&self) -> bool {
         self.walk.options.rules == Rules::default()
     }
+}
 
-    /// What `e'` touches if it comes after `notdep(e, E)`, and how many outcomes it has there; none if it can't.
-    fn label_reversed(&mut self, race: Reversal, notdep: &[usize], touched: &mut Vec<Access>) -> Option<u32> {
-        touched.clear();
-        let trace = &self.walk.trace;
-        match race.second {
-            Some(second) if !(trace.varies(second) && self.walk.options.rules.rerun_varying) => {
-                debug_assert!(trace.alternatives(second) == 1 || trace.varies(second));
-                touched.extend_from_slice(trace.accesses(second));
-                Some(trace.alternatives(second))
+impl Plans {
+    /// Lines 11-12: inserts `v`, with each outcome that its last step has, into `wut(E')` unless it is redundant.
+    fn insert(&mut self, e: usize, mut v: Sequence<'_>, rules: &Rules) {
+        for choice in 0..v.last.alternatives {
+            v.last.choice = choice;
+            if rules.sleep_test && v.is_redundant(&self.sleep, e) {
+                continue;
             }
-            _ => {
-                let steps: Vec<_> = notdep.iter().map(|&k| (trace.process(k), trace.choice(k))).collect();
-                let probed = self.walk.probe(race.e, steps.into_iter().chain([(race.process, 0)]));
-                probed.map(|(label, outcomes)| {
-                    touched.extend_from_slice(&label.accesses);
-                    outcomes
-                })
-            }
+            let node = &mut self.nodes[e];
+            node.wut = match node.wut {
+                NONE => self.trees.chain(v.steps()),
+                wut => {
+                    let asleep = several_outcomes(&self.sleep, e);
+                    self.trees.insert_rest(wut, &mut Rest::new(v.steps()), asleep, rules, &mut Dependences)
+                }
+            };
         }
     }
 }
 
 /// The races of the present execution that are to be reversed: `shared` events were there when races were handled last.
 pub(crate) fn collect_races<R: Run>(walk: &Walk<'_, R>, shared: usize, races: &mut Vec<Reversal>) {
+    collect_with(walk, shared, &mut Vec::new(), races);
+}
+
+fn collect_with<R: Run>(walk: &Walk<'_, R>, shared: usize, known: &mut Vec<u32>, races: &mut Vec<Reversal>) {
     let trace = &walk.trace;
-    let rules = walk.options.rules;
-    let from = if rules.old_races { first_race_to_handle(trace, shared) } else { shared };
-    for second in from..trace.len() {
+    let rules = &walk.options.rules;
+    let handle = |race: &Race| {
+        let (e, second) = (race.first as usize, race.second as usize);
         let process = trace.process(second);
-        for race in trace.races(second) {
+        (race.immediate || rules.every_guard_writer).then_some(Reversal { e, process, second: Some(second) })
+    };
+    if rules.old_races {
+        trace.least_clock(shared, known);
+        let from = first_race_to_handle(trace, shared, known);
+        let old = trace.races_from(from).iter().take_while(|race| (race.second as usize) < shared);
+        // Some new event does not happen after the race's earlier one.
+        let due = |race: &&Race| {
             let e = race.first as usize;
-            let due = second >= shared || (shared..trace.len()).any(|k| !trace.happens_before(e, k));
-            if due && (race.immediate || rules.every_guard_writer) {
-                races.push(Reversal { e, process, second: Some(second) });
-            }
-        }
+            trace.index(e) > known[trace.process(e).index()]
+        };
+        races.extend(old.filter(due).filter_map(handle));
     }
+    races.extend(trace.races_from(shared).iter().filter_map(handle));
     if rules.waiting_races {
         let run = &walk.run;
         run.waiting(&mut |process, guard| {
@@ -298,56 +314,92 @@ pub(crate) fn collect_races<R: Run>(walk: &Walk<'_, R>, shared: usize, races: &m
     }
 }
 
-/// The first event that may be the later one of a race that has to be handled: some new event does not happen
-/// after the race's earlier one.
-fn first_race_to_handle(trace: &Trace, shared: usize) -> usize {
-    let mut first = shared;
-    for process in (0..trace.width()).map(|i| ProcessId(i as u32)) {
-        // Of this process, the new events know at least so many; a later one is unknown to one of them.
-        let known = (shared..trace.len()).map(|k| trace.clock(k, process)).min().unwrap_or(0);
-        if let Some(&unknown) = trace.positions(process).get(known as usize) {
-            first = first.min(unknown as usize + 1);
-        }
-    }
-    first
+/// The first event that may be the later one of a race that has to be handled again: of each process the new events all
+/// know so many events, and the race's earlier one is not among them.
+fn first_race_to_handle(trace: &Trace, shared: usize, known: &[u32]) -> usize {
+    let unknown = known
+        .iter()
+        .enumerate()
+        .filter_map(|(process, &known)| trace.positions(ProcessId(process as u32)).get(known as usize));
+    unknown.min().map_or(shared, |&position| shared.min(position as usize + 1))
 }
 
-/// Lines 11-12: inserts `v` into `wut(E')` unless it is redundant.
-fn plan(
-    trees: &mut WakeupTrees,
-    node: &mut Node,
-    sleep: &SleepSets,
-    level: usize,
-    v: &[Step<'_>],
-    rules: Rules,
-) {
-    if !rules.sleep_test || !redundant(sleep, level, v) {
-        let several = sleep.level(level).iter().filter(|sleeper| sleeper.alternatives > 1);
-        let asleep: Vec<Outcome> = several
-            .map(|s| Outcome {
-                process: s.process,
-                choice: s.choice,
-                accesses: sleep.accesses_of(s).to_vec(),
-            })
-            .collect();
-        node.wut = trees.insert(node.wut, v, &asleep, rules, &mut Dependences);
+/// The event at a position of an execution, as part of a sequence.
+fn step_of(trace: &Trace, k: usize) -> Step<'_> {
+    Step {
+        process: trace.process(k),
+        choice: trace.choice(k),
+        alternatives: trace.alternatives(k),
+        accesses: trace.accesses(k),
+        at: 0,
     }
 }
 
-/// `sleep(E') ∩ WI(v) ≠ ∅` (line 11): some sleeping event could be taken first, so all that begins with `v` has been
-/// explored. A sleeping outcome that `v` does not have makes `v` redundant only if all outcomes sleep.
-fn redundant(sleep: &SleepSets, level: usize, v: &[Step<'_>]) -> bool {
+/// Those that sleep at a level of steps with several outcomes.
+fn several_outcomes(sleep: &SleepSets, level: usize) -> Vec<Outcome> {
+    let several = sleep.level(level).iter().filter(|sleeper| sleeper.alternatives > 1);
+    several
+        .map(|s| Outcome { process: s.process, choice: s.choice, accesses: sleep.accesses_of(s).to_vec() })
+        .collect()
+}
+
+/// `v = notdep(e, E).e'`, a sequence that reverses a race.
+#[derive(Clone, Copy)]
+struct Sequence<'a> {
+    trace: &'a Trace,
+    notdep: &'a [usize],
+    last: Step<'a>,
+}
+
+impl<'a> Sequence<'a> {
+    fn steps(self) -> impl DoubleEndedIterator<Item = Step<'a>> {
+        let Sequence { trace, notdep, last } = self;
+        notdep.iter().map(move |&k| step_of(trace, k)).chain([last])
+    }
+
+    /// `sleep(E') ∩ WI(v) ≠ ∅` (line 11): some sleeping event could be taken first, so all that begins with `v` has been
+    /// explored. A sleeping outcome that `v` does not have makes `v` redundant only if all outcomes sleep.
+    fn is_redundant(self, sleep: &SleepSets, level: usize) -> bool {
+        let Sequence { trace, notdep, last } = self;
+        sleep.level(level).iter().any(|sleeper| {
+            if let Some(at) = first_of(trace, notdep, sleeper.process) {
+                return is_initial(trace, notdep, at, sleeper.choice);
+            }
+            if last.process == sleeper.process {
+                return last.choice == sleeper.choice && !overtaken(trace, notdep, last.accesses);
+            }
+            let accesses = sleep.accesses_of(sleeper);
+            (sleeper.alternatives == 1 || sleep.sleeps_altogether(level, sleeper.process))
+                && !overtaken(trace, notdep, accesses)
+                && !dependent(last.accesses, accesses)
+        })
+    }
+}
+
+/// Whether a sequence that begins with `notdep(e, E)` is redundant, whatever comes then: some sleeping event is an
+/// initial of that.
+fn is_redundant(trace: &Trace, notdep: &[usize], sleep: &SleepSets, level: usize) -> bool {
     sleep.level(level).iter().any(|sleeper| {
-        let accesses = sleep.accesses_of(sleeper);
-        match v.iter().position(|step| step.process == sleeper.process) {
-            Some(k) => {
-                v[k].choice == sleeper.choice
-                    && !v[..k].iter().any(|step| dependent(step.accesses, v[k].accesses))
-            }
-            None => {
-                (sleeper.alternatives == 1 || sleep.sleeps_altogether(level, sleeper.process))
-                    && !v.iter().any(|step| dependent(step.accesses, accesses))
-            }
-        }
+        let first = first_of(trace, notdep, sleeper.process);
+        first.is_some_and(|at| is_initial(trace, notdep, at, sleeper.choice))
     })
+}
+
+/// The place of a process's first event in a list of positions.
+#[inline]
+fn first_of(trace: &Trace, notdep: &[usize], process: ProcessId) -> Option<usize> {
+    notdep.iter().position(|&k| trace.process(k) == process)
+}
+
+/// Whether the event at a place of a list, the first of its process, has this outcome and depends on none before it.
+#[inline]
+fn is_initial(trace: &Trace, notdep: &[usize], at: usize, choice: u32) -> bool {
+    let k = notdep[at];
+    trace.choice(k) == choice && !overtaken(trace, &notdep[..at], trace.accesses(k))
+}
+
+/// Whether a step with these accesses depends on some event.
+#[inline]
+fn overtaken(trace: &Trace, before: &[usize], accesses: &[Access]) -> bool {
+    before.iter().any(|&k| dependent(trace.accesses(k), accesses))
 }

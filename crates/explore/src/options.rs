@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mazurka_program::Failure;
 
-use crate::Rules;
+use crate::{Published, Rules};
 
 /// The algorithms, by the names that users type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,10 +23,12 @@ pub enum Algorithm {
     SourceContext,
     /// Each final state once: equal states are merged.
     Convergent,
+    /// An algorithm as its paper prints it: it can miss behaviours, and is never exhaustive.
+    Published(Published),
 }
 
 impl Algorithm {
-    /// All of them.
+    /// All of them, but for those as published.
     pub const ALL: [Algorithm; 6] = [
         Algorithm::Naive,
         Algorithm::Source,
@@ -45,18 +47,30 @@ impl Algorithm {
             Algorithm::OptimalObservers => "optimal+observers",
             Algorithm::SourceContext => "source+context",
             Algorithm::Convergent => "convergent",
+            Algorithm::Published(published) => published.name(),
         }
     }
 
     /// Whether it compares states: front ends that can't are refused ([`NotExhaustive::NoStates`]).
     pub fn compares_states(self) -> bool {
-        matches!(self, Algorithm::SourceContext | Algorithm::Convergent)
+        matches!(self, Algorithm::SourceContext | Algorithm::Convergent | Algorithm::Published(_))
+    }
+
+    /// The form of it, if it is an algorithm as its paper prints it.
+    pub fn published(self) -> Option<Published> {
+        match self {
+            Algorithm::Published(published) => Some(published),
+            _ => None,
+        }
     }
 }
 
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        match self {
+            Algorithm::Published(published) => published.fmt(f),
+            _ => f.write_str(self.name()),
+        }
     }
 }
 
@@ -71,7 +85,7 @@ impl fmt::Display for UnknownAlgorithm {
             return write!(
                 f,
                 "{} has no sound form: the published one loses behaviours of programs of 4 to 6 steps (CX10 to CX12: \
-                 corpus/cx10.maz, cx11.maz, cx12.maz); use convergent, which has one execution for each final state",
+                 corpus/cx10.maz, cx11.maz, cx12.maz), which --as-published runs; use convergent, which has one execution for each final state",
                 self.0
             );
         }
@@ -160,6 +174,8 @@ pub enum NotExhaustive {
     NoStates(Algorithm),
     /// The algorithm has to know what receives would take, and the front end can't tell: nothing was run.
     NoObservers,
+    /// The algorithm ran as its paper prints it.
+    AsPublished(Published),
     /// The monitor asked for an end.
     Stopped,
     /// An error of ours: an invariant of the algorithm does not hold.
@@ -187,6 +203,13 @@ impl fmt::Display for NotExhaustive {
             NotExhaustive::NoObservers => f.write_str(
                 "optimal+observers has to know which messages a receive would take, which can't be told for this kind of \
                  program; use optimal",
+            ),
+            NotExhaustive::AsPublished(published) => write!(
+                f,
+                "the algorithm as published ({}) can miss behaviours, as it does of {}; the sound one is {}",
+                published.paper(),
+                published.losses(),
+                published.sound()
             ),
             NotExhaustive::Stopped => f.write_str("the search was stopped"),
             NotExhaustive::Internal(what) => write!(f, "internal error: {what}; please report it"),

@@ -27,8 +27,14 @@ pub(crate) fn explore<P: Program>(
 ) -> Summary {
     let footprints = if options.rules.static_footprints { Footprints::Static } else { Footprints::Dynamic };
     let walk = Walk::new(program, footprints, options, monitor);
-    let mut search =
-        Search { walk, sleep: SleepSets::default(), nodes: Vec::new(), open: 0, first: Vec::new() };
+    let mut search = Search {
+        walk,
+        sleep: SleepSets::default(),
+        nodes: Vec::new(),
+        open: 0,
+        next: None,
+        first: Vec::new(),
+    };
     // The answer is in the summary: a search that ends early has noted why.
     let _ = search.run();
     let _ = search.note_memory();
@@ -39,6 +45,8 @@ pub(crate) fn explore<P: Program>(
 #[derive(Default)]
 struct Node {
     backtrack: ProcessSet,
+    /// Those of `backtrack` that are not known to be explored or to sleep.
+    left: ProcessSet,
     /// How many of `backtrack` have been begun.
     begun: usize,
     process: Option<ProcessId>,
@@ -47,12 +55,31 @@ struct Node {
     tried: u32,
 }
 
+impl Node {
+    /// Puts a process into `backtrack`, if it is not there.
+    #[inline]
+    fn plan(&mut self, process: ProcessId) {
+        if !self.backtrack.contains(process) {
+            self.backtrack.insert(process);
+            self.left.insert(process);
+        }
+    }
+
+    /// Whether nothing is left to be explored from here.
+    #[inline]
+    fn is_finished(&self) -> bool {
+        self.left.is_empty() && (self.process.is_none() || (self.tried, self.alternatives) == (1, 1))
+    }
+}
+
 struct Search<'a, R: Run> {
     walk: Walk<'a, R>,
     sleep: SleepSets,
     /// The nodes of the stack are the first `open`; the others keep their memory for later.
     nodes: Vec<Node>,
     open: usize,
+    /// The process to go on with from the last node, if its step has one outcome.
+    next: Option<ProcessId>,
     /// The first event of each process in the sequence at hand.
     first: Vec<(ProcessId, usize)>,
 }
@@ -61,12 +88,15 @@ impl<R: Run> Search<'_, R> {
     fn run(&mut self) -> ControlFlow<()> {
         self.sleep.push_root();
         self.visit()?;
-        while self.open > 0 {
-            self.walk.back_to(self.open - 1);
-            if !self.advance()? {
-                self.open -= 1;
-                self.sleep.pop();
-                self.put_to_sleep();
+        while let Some(level) = self.open.checked_sub(1) {
+            let next = match self.next.take() {
+                Some(process) => Some((process, 0)),
+                None if self.nodes[level].is_finished() => None,
+                None => self.advance(level),
+            };
+            match next {
+                Some((process, choice)) => self.take(process, choice)?,
+                None => self.open = level,
             }
         }
         ControlFlow::Continue(())
@@ -82,13 +112,14 @@ impl<R: Run> Search<'_, R> {
         let node = &mut self.nodes[level];
         (node.begun, node.process) = (0, None);
         node.backtrack.clear();
+        node.left.clear();
         let sleep = &self.sleep;
         let ending = if self.walk.run.enabled().is_empty() {
             self.walk.maximal_ending()
         } else if self.walk.too_deep() {
             Ending::Cut
         } else if let Some(process) = self.walk.pick(|p| !sleep.sleeps_altogether(level, p)) {
-            self.nodes[level].backtrack.insert(process);
+            self.begin_with(level, process);
             return ControlFlow::Continue(());
         } else {
             Ending::Blocked
@@ -98,18 +129,33 @@ impl<R: Run> Search<'_, R> {
         ControlFlow::Continue(())
     }
 
-    /// Explores the next process of the last node's backtrack set that does not sleep (line 11), or the next outcome
-    /// of the present one. Says whether there was any.
-    fn advance(&mut self) -> ControlFlow<(), bool> {
-        let level = self.open - 1;
+    /// Enters the first process to be explored from a node.
+    fn begin_with(&mut self, level: usize, process: ProcessId) {
+        let alternatives = self.walk.run.alternatives(process);
+        let node = &mut self.nodes[level];
+        node.backtrack.insert(process);
+        if alternatives == 1 {
+            (node.process, node.alternatives, node.tried, node.begun) = (Some(process), 1, 1, 1);
+            self.next = Some(process);
+        } else {
+            node.left.insert(process);
+        }
+    }
+
+    /// Goes back to the last node, and gives the next process of its backtrack set that does not sleep (line 11), or the next
+    /// outcome of the present one, if there is any.
+    fn advance(&mut self, level: usize) -> Option<(ProcessId, u32)> {
+        self.put_to_sleep(level);
         loop {
             let node = &mut self.nodes[level];
             let Some(process) = node.process else {
-                let sleep = &self.sleep;
-                let awake = |p: &ProcessId| !sleep.sleeps_altogether(level, *p);
-                let Some(next) = node.backtrack.iter().find(awake) else {
-                    return ControlFlow::Continue(false);
-                };
+                let next = node.left.iter().next()?;
+                node.left.remove(next);
+                // Who sleeps here goes on sleeping.
+                if self.sleep.sleeps_altogether(level, next) {
+                    continue;
+                }
+                self.walk.back_to(level);
                 node.alternatives = self.walk.run.alternatives(next);
                 (node.process, node.tried) = (Some(next), 0);
                 node.begun += 1;
@@ -117,14 +163,18 @@ impl<R: Run> Search<'_, R> {
             };
             if node.tried == node.alternatives {
                 node.process = None;
+                // In an order that changes on the way an outcome may not have had its turn.
+                if !self.sleep.sleeps_altogether(level, process) {
+                    node.left.insert(process);
+                }
                 continue;
             }
             let (tried, alternatives) = (node.tried, node.alternatives);
             node.tried += 1;
             let choice = self.walk.choice_at(tried, alternatives);
             if !self.sleep.sleeps(level, process, choice) {
-                self.take(process, choice)?;
-                return ControlFlow::Continue(true);
+                self.walk.back_to(level);
+                return Some((process, choice));
             }
         }
     }
@@ -139,7 +189,7 @@ impl<R: Run> Search<'_, R> {
                 self.reverse(race.first as usize, process, Some(last));
             }
         }
-        self.sleep.push(process, self.walk.trace.accesses(last), self.walk.options.rules.wake);
+        self.sleep.push(process, &self.walk.label().accesses, self.walk.options.rules.wake);
         if self.walk.progress_due {
             let nodes = self.nodes[..self.open].iter();
             self.walk.report_progress(nodes.map(|node| (node.begun - 1, node.backtrack.len())))?;
@@ -152,12 +202,13 @@ impl<R: Run> Search<'_, R> {
         self.walk.note_memory(self.sleep.memory() + self.nodes.capacity() * size_of::<Node>())
     }
 
-    /// The step that led to the node just left will only be repeated from now on.
-    fn put_to_sleep(&mut self) {
+    /// The step that was explored from a node, if any, will only be repeated from now on.
+    fn put_to_sleep(&mut self, level: usize) {
         let trace = &self.walk.trace;
-        if let Some(last) = trace.len().checked_sub(1) {
-            let (process, choice) = (trace.process(last), trace.choice(last));
-            self.sleep.add(process, choice, trace.alternatives(last), trace.accesses(last));
+        if trace.len() > level {
+            self.sleep.back_to(level);
+            let (process, choice) = (trace.process(level), trace.choice(level));
+            self.sleep.add(process, choice, trace.alternatives(level), trace.accesses(level));
         }
     }
 
@@ -184,8 +235,16 @@ impl<R: Run> Search<'_, R> {
     ///
     /// `second` is the position of `q`'s step, the last of the trace; none if `q` waits.
     fn reverse(&mut self, e: usize, q: ProcessId, second: Option<usize>) {
+        let trace = &self.walk.trace;
+        let end = second.unwrap_or(trace.len());
+        // The first event of `v` is an initial, and mostly will do.
+        if let Some(first) = trace.unordered(e, e + 1).next().filter(|&k| k < end).or(second)
+            && self.nodes[e].backtrack.contains(trace.process(first))
+        {
+            return;
+        }
         let mut initials = std::mem::take(&mut self.first);
-        collect_initials(&self.walk.trace, e, q, second, &mut initials);
+        collect_initials(trace, e, q, second, &mut initials);
         let node = &self.nodes[e];
         let covered = initials.iter().any(|&(p, _)| node.backtrack.contains(p))
             || (!self.walk.options.rules.initials && self.weakly_covered(e, q, second));
@@ -193,7 +252,7 @@ impl<R: Run> Search<'_, R> {
             // Any initial will do (line 7); one that sleeps costs nothing, for its traces have been explored.
             let asleep = initials.iter().find(|&&(p, _)| self.sleep.sleeps_altogether(e, p));
             let &(process, _) = asleep.unwrap_or(&initials[0]);
-            self.nodes[e].backtrack.insert(process);
+            self.nodes[e].plan(process);
         }
         self.first = initials;
     }

@@ -1,4 +1,4 @@
-//! `source+context`: Context-Sensitive DPOR, Algorithm 1 of paper 004 (Albert, Arenas, Gomez-Zamalloa, Rubio, Stuckey, CAV
+//! `source+context`: Context-Sensitive DPOR, Algorithm 1 of paper 004 (Albert, Arenas, Garcia de la Banda, Gomez-Zamalloa, Stuckey, CAV
 //! 2017), repaired. The paper is Source-DPOR with sleep sets of *sequences*: where reversing a race leads to the same state, the
 //! reversed sequence is put to sleep. As printed it is wrong: races that would be met only behind the cut are never
 //! reversed (corpus/cx01.maz, 3 steps); its optimisation 1 loses behaviours by itself (corpus/cx02.maz) and is not here; race detection
@@ -14,9 +14,10 @@
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use mazurka_program::{Access, Footprints, ProcessId, ProcessSet, Program, Run};
+use mazurka_program::{Access, Footprints, ProcessId, ProcessSet, Program, Renamed, Run};
 use mazurka_trace::dependence::dependent;
 
+use crate::convergent::comparable_state;
 use crate::source::collect_initials;
 use crate::walk::Walk;
 use crate::{Ending, Monitor, Options, Summary};
@@ -239,17 +240,17 @@ impl<R: Run> Search<'_, R> {
     /// Line 13: whether the events of the trace from `e` on can be taken in another order, lead to the present state, and
     /// nothing fails that has not failed on the way here.
     fn leads_to_the_same(&mut self, e: usize, order: &[usize]) -> bool {
-        let (mut here, mut there) = (Vec::new(), Vec::new());
-        self.walk.run.named_state(&mut here);
+        let (mut here, mut there) = (Renamed::default(), Renamed::default());
+        comparable_state(&mut self.walk.run, &mut here);
         let here_assumed = self.walk.run.assumed();
         let failures = self.walk.run.failures().to_vec();
         let steps: Vec<(ProcessId, u32)> =
             order.iter().map(|&k| (self.walk.trace.process(k), self.walk.trace.choice(k))).collect();
         let taken = self.walk.probe(e, steps.into_iter()).is_some();
+        comparable_state(&mut self.walk.run, &mut there);
         let run = &self.walk.run;
-        run.named_state(&mut there);
         let same = taken
-            && here == there
+            && here.list == there.list
             && here_assumed == run.assumed()
             && (run.failures().iter().all(|failure| failures.contains(failure))
                 || !self.walk.options.rules.compare_failures);

@@ -103,6 +103,12 @@ impl WakeupTrees {
         id
     }
 
+    /// Counts a leaf that is not made, for it would be taken at once.
+    #[inline]
+    pub fn leaf_in_passing(&mut self) {
+        self.peak = self.peak.max((self.nodes.len() - self.free.len()) as u64 + 1);
+    }
+
     /// Takes the first child out of a list that has one.
     pub fn take_first(&mut self, list: Children) -> Taken {
         let node = &self.nodes[list as usize];
@@ -151,37 +157,62 @@ impl WakeupTrees {
         rules: Rules,
         order: &mut impl Precedence,
     ) -> Children {
+        self.insert_rest(list, &mut Rest::new(v.iter().copied()), asleep.to_vec(), &rules, order)
+    }
+
+    /// As [`WakeupTrees::insert`], of a sequence that may be used up.
+    pub fn insert_rest(
+        &mut self,
+        list: Children,
+        rest: &mut Rest<'_>,
+        asleep: Vec<Outcome>,
+        rules: &Rules,
+        order: &mut impl Precedence,
+    ) -> Children {
         let mut root = list;
-        // Where to go on: below which node (none at first), with what, and under which outcomes there is no need.
-        let mut work: Work<'_> = SmallVec::new();
-        let rest = Rest { steps: SmallVec::from_slice(v), beside: SmallVec::new() };
-        work.push((None, rest, asleep.to_vec()));
-        while let Some((mut parent, mut rest, mut covered)) = work.pop() {
-            // Down the tree, until a leaf or a node where nothing covers the rest. Also where nothing is left: what is
-            // planned below may be for some outcomes only.
-            loop {
-                let head = parent.map_or(root, |at| self.nodes[at as usize].children);
-                match self.search(head, &mut rest, &mut covered, rules, &mut work, order) {
-                    Found::Follow(at) if self.nodes[at as usize].children == NONE => break,
-                    Found::Follow(_) if rest.steps.is_empty() && !rules.other_outcomes => break,
-                    Found::Follow(at) => parent = Some(at),
-                    Found::Covered => break,
-                    Found::Nothing(last) => {
-                        let branch = match rest.steps.is_empty() {
-                            true => self.other_outcomes(head, &covered),
-                            false => self.chain(&rest.steps),
-                        };
-                        match (last, parent) {
-                            (Some(last), _) => self.nodes[last as usize].next = branch,
-                            (None, None) => root = branch,
-                            (None, Some(at)) => self.nodes[at as usize].children = branch,
-                        }
-                        break;
+        let mut work: Work<'_> = Vec::new();
+        self.descend(&mut root, None, rest, asleep, rules, &mut work, order);
+        while let Some((parent, mut rest, covered)) = work.pop() {
+            self.descend(&mut root, Some(parent), &mut rest, covered, rules, &mut work, order);
+        }
+        root
+    }
+
+    /// Down the tree from below a node (from the root, if there is none), until a leaf or a node where nothing covers the
+    /// rest. Also where nothing is left: what is planned below may be for some outcomes only. `covered` has the outcomes
+    /// under which there is no need.
+    #[allow(clippy::too_many_arguments)]
+    fn descend<'v>(
+        &mut self,
+        root: &mut Children,
+        mut parent: Option<Children>,
+        rest: &mut Rest<'v>,
+        mut covered: Vec<Outcome>,
+        rules: &Rules,
+        work: &mut Work<'v>,
+        order: &mut impl Precedence,
+    ) {
+        loop {
+            let head = parent.map_or(*root, |at| self.nodes[at as usize].children);
+            match self.search(head, rest, &mut covered, rules, work, order) {
+                Found::Follow(at) if self.nodes[at as usize].children == NONE => return,
+                Found::Follow(_) if rest.steps().is_empty() && !rules.other_outcomes => return,
+                Found::Follow(at) => parent = Some(at),
+                Found::Covered => return,
+                Found::Nothing(last) => {
+                    let branch = match rest.steps().is_empty() {
+                        true => self.other_outcomes(head, &covered),
+                        false => self.chain(rest.steps().iter().copied()),
+                    };
+                    match (last, parent) {
+                        (Some(last), _) => self.nodes[last as usize].next = branch,
+                        (None, None) => *root = branch,
+                        (None, Some(at)) => self.nodes[at as usize].children = branch,
                     }
+                    return;
                 }
             }
         }
-        root
     }
 
     /// Looks among siblings for one to follow, and takes out of the rest what that one is. Outcomes of a step that is
@@ -191,7 +222,7 @@ impl WakeupTrees {
         head: Children,
         rest: &mut Rest<'v>,
         covered: &mut Vec<Outcome>,
-        rules: Rules,
+        rules: &Rules,
         work: &mut Work<'v>,
         order: &mut impl Precedence,
     ) -> Found {
@@ -200,7 +231,7 @@ impl WakeupTrees {
             let node = &self.nodes[at as usize];
             match self.relation(at, rest, rules.weak_initials, order) {
                 Relation::Initial(k) => {
-                    rest.steps.remove(k);
+                    rest.remove(k);
                     covered.retain(|outcome| outcome.stays(node));
                     return Found::Follow(at);
                 }
@@ -214,7 +245,7 @@ impl WakeupTrees {
                         let below = covered.iter().filter(|outcome| outcome.stays(node)).cloned().collect();
                         let mut rest = rest.clone();
                         rest.beside.push((node.process, node.choice));
-                        work.push((Some(at), rest, below));
+                        work.push((at, rest, below));
                     }
                     let (process, choice) = (node.process, node.choice);
                     covered.push(Outcome { process, choice, accesses: node.accesses.clone() });
@@ -245,9 +276,9 @@ impl WakeupTrees {
     }
 
     /// A branch that is the sequence.
-    fn chain(&mut self, v: &[Step<'_>]) -> Children {
+    pub fn chain<'v>(&mut self, v: impl DoubleEndedIterator<Item = Step<'v>>) -> Children {
         let mut below = NONE;
-        for &step in v.iter().rev() {
+        for step in v.rev() {
             let node = self.leaf(step, NONE);
             self.nodes[node as usize].children = below;
             below = node;
@@ -257,7 +288,7 @@ impl WakeupTrees {
 
     fn relation(&self, at: Children, rest: &Rest<'_>, weak: bool, order: &mut impl Precedence) -> Relation {
         let node = &self.nodes[at as usize];
-        let v = &rest.steps;
+        let v = rest.steps();
         let Some(k) = v.iter().position(|step| step.process == node.process) else {
             let Node { process, choice, alternatives, ref accesses, .. } = *node;
             let step = Step { process, choice, alternatives, accesses, at: 0 };
@@ -271,13 +302,31 @@ impl WakeupTrees {
 
 /// What is left of a sequence on the way down a tree, and the steps on the way that it does not have.
 #[derive(Clone)]
-struct Rest<'v> {
+pub(crate) struct Rest<'v> {
     steps: SmallVec<[Step<'v>; 24]>,
+    /// How many of the steps are used up: mostly it is the first that goes, and the others need not move.
+    used: usize,
     beside: SmallVec<[(ProcessId, u32); 4]>,
 }
 
-/// What is still to be inserted where, and the outcomes under which it need not be.
-type Work<'v> = SmallVec<[(Option<Children>, Rest<'v>, Vec<Outcome>); 1]>;
+impl<'v> Rest<'v> {
+    pub fn new(v: impl Iterator<Item = Step<'v>>) -> Rest<'v> {
+        Rest { steps: v.collect(), used: 0, beside: SmallVec::new() }
+    }
+
+    fn steps(&self) -> &[Step<'v>] {
+        &self.steps[self.used..]
+    }
+
+    /// Takes out the step at a place.
+    fn remove(&mut self, k: usize) {
+        self.steps.copy_within(self.used..self.used + k, self.used + 1);
+        self.used += 1;
+    }
+}
+
+/// What is still to be inserted below which node, and the outcomes under which it need not be.
+type Work<'v> = Vec<(Children, Rest<'v>, Vec<Outcome>)>;
 
 /// One of several outcomes of a step: it sleeps, or the sequence at hand was inserted below it.
 #[derive(Clone, Debug)]

@@ -114,7 +114,14 @@ impl<'a, R: Run> Walk<'a, R> {
     }
 
     /// Goes back to where the execution had `depth` steps.
+    #[inline]
     pub fn back_to(&mut self, depth: usize) {
+        if self.trace.len() > depth || self.on_trace != usize::MAX {
+            self.go_back_to(depth);
+        }
+    }
+
+    fn go_back_to(&mut self, depth: usize) {
         self.trace.truncate(depth);
         if depth <= self.on_trace {
             self.run.rewind(depth);
@@ -190,7 +197,7 @@ impl<'a, R: Run> Walk<'a, R> {
         }
         let mut deadlock = false;
         self.run.waiting(&mut |_, _| deadlock = true);
-        Ending::Complete { deadlock }
+        Ending::Complete { deadlock: deadlock && !self.run.ended_early() }
     }
 
     /// Counts an execution and tells the monitor. Breaks if the search is over.

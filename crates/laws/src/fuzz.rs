@@ -12,7 +12,7 @@ use mazurka_litmus::ast::Ast;
 use crate::corpus::Seed;
 use crate::random::Random;
 use crate::share::Work;
-use crate::{Broken, Checked, Subject, check, generate, mutate, shrink};
+use crate::{Broken, Checked, Only, Subject, check, check_only, generate, mutate, shrink};
 
 /// What a campaign does.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub struct Campaign {
     pub subject: Subject,
     /// What mutants are made of.
     pub corpus: Vec<Seed>,
+    /// One algorithm to check by itself, on small programs.
+    pub only: Option<Only>,
 }
 
 /// What came of it.
@@ -91,7 +93,11 @@ pub fn run(campaign: &Campaign) -> Outcome {
 
 fn one(campaign: &Campaign, index: u64, outcome: &Mutex<Outcome>, over: &AtomicBool) {
     let (ast, mutant) = program(campaign.seed, index, &campaign.corpus);
-    let checked = check(&ast, campaign.subject, campaign.seed ^ index);
+    let judge = |ast: &Ast| match campaign.only {
+        None => check(ast, campaign.subject, campaign.seed ^ index),
+        Some(only) => check_only(ast, only, campaign.subject, campaign.seed ^ index),
+    };
+    let checked = judge(&ast);
     let mut total = outcome.lock().expect("no thread panicked");
     match checked {
         Checked::Invalid => {}
@@ -104,8 +110,7 @@ fn one(campaign: &Campaign, index: u64, outcome: &Mutex<Outcome>, over: &AtomicB
         }
         Checked::Breaks(broken) => {
             over.store(true, Ordering::Relaxed);
-            let breaks =
-                |ast: &Ast| matches!(check(ast, campaign.subject, campaign.seed ^ index), Checked::Breaks(_));
+            let breaks = |ast: &Ast| matches!(judge(ast), Checked::Breaks(_));
             let shrunk = shrink::shrink(&ast, breaks);
             total.found.get_or_insert(Found { index, broken, ast, shrunk });
         }

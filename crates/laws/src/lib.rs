@@ -3,7 +3,7 @@
 //! A program is run by brute force and under every algorithm, in several orders; [`check`] says which law is broken, if
 //! any. Programs come from [`generate`] (fresh) and [`mutate`] (mutants of a corpus of programs that broke something
 //! once); what breaks a law is made small by [`shrink`]. [`closures`] acts
-//! programs out in Rust, over the library. [`abs`] is about ABS programs, and [`abs_text`] about texts that may be none.
+//! programs out in Rust, over the library; [`native`] turns them into C. [`abs`] is about ABS programs, and [`abs_text`] about texts that may be none.
 //! [`diamonds`] looks at labels themselves.
 
 pub mod abs;
@@ -16,6 +16,8 @@ pub mod fuzz;
 pub mod generate;
 mod laws;
 pub mod mutate;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod native;
 mod observers;
 pub mod random;
 pub mod repairs;
@@ -24,4 +26,4 @@ pub mod shrink;
 mod visit;
 mod writer;
 
-pub use laws::{Broken, Checked, Subject, check};
+pub use laws::{Broken, Checked, ORDERS, Only, Subject, check, check_only};

@@ -14,6 +14,7 @@ fn random_programs_and_mutants_obey_the_laws() {
         time: Some(Duration::from_secs(240)),
         threads: 2,
         corpus: corpus(),
+        only: None,
     };
     let outcome = run(&campaign);
     if let Some(found) = &outcome.found {
@@ -25,6 +26,6 @@ fn random_programs_and_mutants_obey_the_laws() {
 
 #[test]
 fn a_program_that_is_none_is_told_from_one_that_obeys() {
-    assert_eq!(check("module M; {", Settings::default(), 1), Checked::Wrong);
-    assert_eq!(check("module M; { skip; }", Settings::default(), 1), Checked::Holds(1));
+    assert_eq!(check("module M; {", Settings::default(), None, 1), Checked::Wrong);
+    assert_eq!(check("module M; { skip; }", Settings::default(), None, 1), Checked::Holds(1));
 }

@@ -10,7 +10,7 @@ use mazurka_litmus::print;
 
 fn campaign(seed: u64, programs: u64, subject: Subject) -> Campaign {
     let time = Some(Duration::from_secs(240));
-    Campaign { seed, first: 0, programs, time, threads: 2, subject, corpus: corpus::seeds() }
+    Campaign { seed, first: 0, programs, time, threads: 2, subject, corpus: corpus::seeds(), only: None }
 }
 
 fn assert_held(outcome: &Outcome, at_least: u64) {

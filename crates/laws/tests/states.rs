@@ -113,6 +113,47 @@ fn known_numbers() {
     }
 }
 
+/// Final states, with dead variables and without: what nobody will read is no part of them, what somebody may is.
+#[test]
+fn dead_variables_are_forgotten() {
+    for (text, whole, living) in [
+        ("var x; process p { x = 1; } process q { x = 2; }", 2, 1),
+        // The reader's own variable is dead when it has ended.
+        ("var x; process p { x = 1; } process q { let r = x; }", 2, 1),
+        // It is not while it may still be sent.
+        ("var x; process p { x = 1; } process q { let r = x; send(w, (r)); } process w { }", 2, 2),
+        // A process that waits for ever may read what it waits for, and what comes after.
+        ("var x, y; process p { x = 1; } process q { x = 2; } process r { await y == 1; let a = x; }", 2, 2),
+        ("var x, y; process p { x = 1; } process q { x = 2; } process r { await y == 1; }", 2, 1),
+        // What is spawned reads.
+        (
+            "var x, y; task t() { let a = x; }
+          process p { x = 1; } process q { x = 2; } process r { await y == 1; spawn t(); }",
+            2,
+            2,
+        ),
+        // Read-modify-writes read.
+        ("var x, y; process p { x = 1; } process q { x = 2; } process r { await y == 1; x += 1; }", 2, 2),
+        ("var x, y; process p { x = 1; } process q { x = 2; } process r { await y == 1; x = 1; }", 2, 1),
+        ("lock a, b; process p { lock(a); lock(b); } process q { lock(b); lock(a); }", 3, 3),
+    ] {
+        let (program, budget) = (program(text), Budget { executions: 10_000, steps: 40 });
+        for (program, expected) in [(program.clone(), whole), (program.without_dead_variables(), living)] {
+            let truth = truth(&program, budget).expect("it is small");
+            assert_eq!(truth.states.len() as u64, expected, "{text}");
+            for order in [Order::Natural, Order::Shuffled(1), Order::Shuffled(2)] {
+                let (summary, seen) = search(&program, Algorithm::Convergent, order);
+                assert_eq!((summary.counts.complete, summary.not_exhaustive), (expected, None), "{text}");
+                assert_eq!(
+                    (seen.states, seen.failures),
+                    (truth.states.clone(), truth.failures.clone()),
+                    "{text}"
+                );
+            }
+        }
+    }
+}
+
 /// A loop through the same states never hangs, is never a pass, and keeps nobody from running.
 #[test]
 fn cycles_are_noticed() {

@@ -8,6 +8,7 @@ mod arithmetic;
 pub mod ast;
 mod code;
 mod compile;
+mod dead;
 mod diagnostic;
 mod lexer;
 mod litmus;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mazurka_program::{Footprints, Program};
 
 use crate::code::Image;
+use crate::dead::MayRead;
 use crate::machine::LitmusRun;
 
 /// Rules that labels follow. All hold unless a test of the laws breaks one on purpose.
@@ -30,11 +31,26 @@ impl Default for LabelRules {
 pub struct Litmus {
     image: Arc<Image>,
     rules: LabelRules,
+    /// What may be read from where on, if states are told without dead variables.
+    may_read: Option<Arc<MayRead>>,
 }
 
 impl Litmus {
     pub(crate) fn new(image: Image) -> Litmus {
-        Litmus { image: Arc::new(image), rules: LabelRules::default() }
+        Litmus { image: Arc::new(image), rules: LabelRules::default(), may_read: None }
+    }
+
+    /// The same program, whose states are told without their dead variables: what no code that is left to run can read
+    /// is taken to be 0. Such states have the same futures, and there are fewer of them.
+    #[must_use]
+    pub fn without_dead_variables(mut self) -> Litmus {
+        self.may_read = Some(Arc::new(MayRead::find(&self.image)));
+        self
+    }
+
+    /// Whether states are told without their dead variables.
+    pub fn forgets_dead_variables(&self) -> bool {
+        self.may_read.is_some()
     }
 
     /// The same program with labels that follow other rules.
@@ -60,6 +76,6 @@ impl Program for Litmus {
     type Run = LitmusRun;
 
     fn start(&self, footprints: Footprints) -> LitmusRun {
-        LitmusRun::new(Arc::clone(&self.image), footprints, self.rules)
+        LitmusRun::new(Arc::clone(&self.image), footprints, self.rules, self.may_read.clone())
     }
 }

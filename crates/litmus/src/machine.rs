@@ -25,10 +25,11 @@ mod sync;
 use std::sync::Arc;
 
 use mazurka_program::{
-    Failure, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Run, State, Stop,
+    Access, Failure, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Run, State, Stop,
 };
 
 use crate::code::{Image, Instr};
+use crate::dead::MayRead;
 use crate::litmus::LabelRules;
 use footprint::Scratch;
 use memory::Memory;
@@ -44,6 +45,8 @@ pub struct LitmusRun {
 #[derive(Clone, Debug)]
 struct Machine {
     rules: LabelRules,
+    /// What may be read from where on, if states are told without dead variables.
+    may_read: Option<Arc<MayRead>>,
     /// Whether labels are static footprints.
     foresee: bool,
     /// Whether receives and wake-ups have guards in the sense of labels: so it is for static footprints. Unlike
@@ -78,9 +81,15 @@ struct Machine {
 }
 
 impl LitmusRun {
-    pub(crate) fn new(image: Arc<Image>, footprints: Footprints, rules: LabelRules) -> LitmusRun {
+    pub(crate) fn new(
+        image: Arc<Image>,
+        footprints: Footprints,
+        rules: LabelRules,
+        may_read: Option<Arc<MayRead>>,
+    ) -> LitmusRun {
         let mut machine = Machine {
             rules,
+            may_read,
             foresee: footprints == Footprints::Static && rules.static_footprints,
             static_guards: footprints == Footprints::Static && rules.static_footprints,
             names: Names::new(),
@@ -308,6 +317,11 @@ impl Run for LitmusRun {
 
     fn named_state(&self, list: &mut Vec<i64>) -> bool {
         self.machine.named_state(&self.image, list);
+        true
+    }
+
+    fn effect(&self, process: ProcessId, accesses: &[Access], list: &mut Vec<i64>) -> bool {
+        self.machine.effect(&self.image, process.0, accesses, list);
         true
     }
 }

@@ -243,3 +243,16 @@ mod attribute {
         mazurka::Checker::new().check(|| {});
     }
 }
+
+/// What a closure does is not told as a state, nor are its messages by what would be received: nothing is run, and it is no pass.
+#[test]
+fn algorithms_that_closures_cannot_have_are_refused_by_name() {
+    for algorithm in ["optimal+observers", "source+context", "convergent"] {
+        let named = algorithm.parse().expect("an algorithm");
+        let report = checker("refused").algorithm(named).run(|| panic!("nothing is run"));
+        assert!(!report.is_pass() && !report.is_exhaustive(), "{algorithm}");
+        assert_eq!((report.executions(), report.failures().len()), (0, 0), "{algorithm}");
+        let reason = report.reason().expect("a reason");
+        assert!(reason.starts_with(algorithm) && reason.ends_with("; use optimal"), "{reason}");
+    }
+}

@@ -77,7 +77,7 @@ pub fn deadlock(run: &impl Run) -> Option<Deadlock> {
     let mut waiting = Vec::new();
     run.waiting(&mut |process, _| waiting.push(run.names().path(process)));
     waiting.sort();
-    (!waiting.is_empty() && !run.assumed()).then(|| (waiting, run.state()))
+    (!waiting.is_empty() && !run.assumed() && !run.ended_early()).then(|| (waiting, run.state()))
 }
 
 /// What processes know at the end of an execution: the state without shared memory and without the order of messages

@@ -17,6 +17,9 @@ pub enum AccessKind {
     Update,
     /// A message was appended to it (the location is a mailbox).
     Send,
+    /// It was given its value, once and for all: no other step of any execution writes it, nor can it be read before (the
+    /// location is a future that is resolved). So it has no order of writes that could be observed.
+    Once,
 }
 
 impl AccessKind {

@@ -12,11 +12,13 @@
 
 mod label;
 mod names;
+mod renaming;
 mod run;
 mod schedule;
 
 pub use label::{Access, AccessKind, Guard, GuardId, Label, Location};
 pub use names::{Names, ProcessId, ProcessSet};
+pub use renaming::{Origin, Renamed, Renaming, Thing};
 pub use run::{
     Explain, Explanation, Failure, FailureKind, Footprints, Observed, Place, Program, Run, State, Stop,
     WaitExplanation,

@@ -121,14 +121,21 @@ impl Names {
 /// A set of processes.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessSet {
-    /// One bit a process. Words at the end may be 0.
-    words: Vec<u64>,
+    /// One bit a process. Few programs have more than these.
+    first: u64,
+    /// The bits of the others, as far as any was set.
+    further: Vec<u64>,
 }
 
 impl PartialEq for ProcessSet {
     fn eq(&self, other: &ProcessSet) -> bool {
-        let (short, long) = if self.words.len() <= other.words.len() { (self, other) } else { (other, self) };
-        long.words.starts_with(&short.words) && long.words[short.words.len()..].iter().all(|&word| word == 0)
+        let (short, long) = match self.further.len() <= other.further.len() {
+            true => (&self.further, &other.further),
+            false => (&other.further, &self.further),
+        };
+        self.first == other.first
+            && long.starts_with(short)
+            && long[short.len()..].iter().all(|&word| word == 0)
     }
 }
 impl Eq for ProcessSet {}
@@ -142,65 +149,95 @@ impl ProcessSet {
     /// Adds a process.
     #[inline]
     pub fn insert(&mut self, process: ProcessId) {
-        let word = process.index() / 64;
-        if word >= self.words.len() {
-            self.words.resize(word + 1, 0);
+        let bit = 1 << (process.index() % 64);
+        match (process.index() / 64).checked_sub(1) {
+            None => self.first |= bit,
+            Some(word) => {
+                if word >= self.further.len() {
+                    self.further.resize(word + 1, 0);
+                }
+                self.further[word] |= bit;
+            }
         }
-        self.words[word] |= 1 << (process.index() % 64);
     }
 
     /// Removes a process.
     #[inline]
     pub fn remove(&mut self, process: ProcessId) {
-        if let Some(word) = self.words.get_mut(process.index() / 64) {
-            *word &= !(1 << (process.index() % 64));
+        let bit = 1 << (process.index() % 64);
+        match (process.index() / 64).checked_sub(1) {
+            None => self.first &= !bit,
+            Some(word) => {
+                if let Some(word) = self.further.get_mut(word) {
+                    *word &= !bit;
+                }
+            }
         }
     }
 
     /// Whether the process is in the set.
     #[inline]
     pub fn contains(&self, process: ProcessId) -> bool {
-        self.words.get(process.index() / 64).is_some_and(|word| word >> (process.index() % 64) & 1 == 1)
+        let word = match (process.index() / 64).checked_sub(1) {
+            None => self.first,
+            Some(word) => self.further.get(word).copied().unwrap_or(0),
+        };
+        word >> (process.index() % 64) & 1 == 1
     }
 
     /// Whether the set has no member.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.words.iter().all(|&word| word == 0)
+        self.first == 0 && self.further.iter().all(|&word| word == 0)
     }
 
     /// How many members the set has.
     pub fn len(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
+        let further: u32 = self.further.iter().map(|word| word.count_ones()).sum();
+        (self.first.count_ones() + further) as usize
     }
 
     /// Makes the set empty, keeping its memory.
     #[inline]
     pub fn clear(&mut self) {
-        self.words.clear();
+        self.first = 0;
+        self.further.clear();
     }
 
     /// Makes the set equal to another, keeping its memory.
     #[inline]
     pub fn copy_from(&mut self, other: &ProcessSet) {
-        self.words.clear();
-        self.words.extend_from_slice(&other.words);
+        self.first = other.first;
+        self.further.clear();
+        self.further.extend_from_slice(&other.further);
     }
 
     /// The members, by number.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = ProcessId> + '_ {
-        self.words.iter().enumerate().flat_map(|(i, &word)| {
-            let mut rest = word;
-            std::iter::from_fn(move || {
-                if rest == 0 {
-                    return None;
-                }
-                let bit = rest.trailing_zeros();
-                rest &= rest - 1;
-                Some(ProcessId(i as u32 * 64 + bit))
-            })
-        })
+        Members { word: self.first, base: 0, further: self.further.iter() }
+    }
+}
+
+/// What is left of a set: of one word and of those that follow.
+struct Members<'a> {
+    word: u64,
+    base: u32,
+    further: std::slice::Iter<'a, u64>,
+}
+
+impl Iterator for Members<'_> {
+    type Item = ProcessId;
+
+    #[inline]
+    fn next(&mut self) -> Option<ProcessId> {
+        while self.word == 0 {
+            self.word = *self.further.next()?;
+            self.base += 64;
+        }
+        let bit = self.word.trailing_zeros();
+        self.word &= self.word - 1;
+        Some(ProcessId(self.base + bit))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::hash::Hash;
 
-use crate::{GuardId, Label, Names, ProcessId, ProcessSet};
+use crate::{Access, GuardId, Label, Names, ProcessId, ProcessSet};
 
 /// Which locations a label names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -93,6 +93,12 @@ pub trait Run {
     /// Whether an assumption was false: the process that made it takes no further step.
     fn assumed(&self) -> bool;
 
+    /// Whether the program has ended, whatever its processes do: those that wait then are in no deadlock. Their guards
+    /// count as ever.
+    fn ended_early(&self) -> bool {
+        false
+    }
+
     /// The state, if the front end has exact state equality.
     fn state(&self) -> Option<State>;
 
@@ -101,6 +107,18 @@ pub trait Run {
     /// one run is a continuation of the other, with the same processes, labels and outcomes. Says whether the front end has
     /// such lists; if so, it has [`Run::state`] too, and equal lists have equal states.
     fn named_state(&self, _list: &mut Vec<i64>) -> bool {
+        false
+    }
+
+    /// States up to renaming, if the front end has them besides [`Run::named_state`]. It is one and the same answer for the
+    /// whole life of a run: once this was asked, a step that makes names matter [stops](Stop) the run.
+    fn renaming(&mut self) -> Option<&mut dyn crate::Renaming> {
+        None
+    }
+
+    /// Writes what the last step of a process left behind, as a list of numbers: what the process knows now, and the values of
+    /// the locations that these accesses write. Says whether the front end can tell. Only algorithms as published ask.
+    fn effect(&self, _process: ProcessId, _accesses: &[Access], _list: &mut Vec<i64>) -> bool {
         false
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Within schema 1 fields and kinds of failures are only added. Steps are numbered from 1, as in the text.
 
-use mazurka_explore::Counts;
+use mazurka_explore::{Counts, Published};
 use mazurka_program::{Failure, Observed, Place};
 use serde::Serialize;
 
@@ -26,7 +26,8 @@ pub fn json(report: &Report) -> String {
             Method::Search(_) => None,
             Method::Replay(schedule) => Some(schedule.to_string()),
         },
-        as_published: false,
+        as_published: report.method.published().is_some(),
+        version: report.method.published().map(Published::version),
         exhaustive: report.reason.is_none(),
         reason: report.reason.as_deref(),
         counts: CountsJson::from(&report.counts),
@@ -108,6 +109,8 @@ struct CheckJson<'a> {
     algorithm: &'static str,
     replay: Option<String>,
     as_published: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u8>,
     exhaustive: bool,
     reason: Option<&'a str>,
     #[serde(flatten)]
@@ -164,6 +167,9 @@ struct SurveyJson<'a> {
 #[derive(Serialize)]
 struct RunJson<'a> {
     algorithm: &'static str,
+    as_published: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<u8>,
     exhaustive: bool,
     reason: Option<&'a str>,
     #[serde(flatten)]
@@ -289,6 +295,8 @@ fn bare(failure: &Failure) -> BareFailureJson<'_> {
 fn survey_run(row: &SurveyRow) -> RunJson<'_> {
     RunJson {
         algorithm: row.algorithm.name(),
+        as_published: row.algorithm.published().is_some(),
+        version: row.algorithm.published().map(Published::version),
         exhaustive: row.reason.is_none(),
         reason: row.reason.as_deref(),
         counts: CountsJson::from(&row.counts),

@@ -234,7 +234,7 @@ fn end<R: Explain>(
     if run.assumed() {
         return End::Assumed;
     }
-    if waiting.is_empty() {
+    if waiting.is_empty() || run.ended_early() {
         return End::Finished;
     }
     let deadlock = collect::deadlock_of(run, run.explain_waiting());

@@ -1,6 +1,6 @@
 //! What a check says in the end, as data.
 
-use mazurka_explore::{Algorithm, Counts};
+use mazurka_explore::{Algorithm, Counts, Published};
 use mazurka_program::{Failure, FailureKind, Schedule};
 
 use crate::executions::{FinalStates, ToldExecutions};
@@ -33,6 +33,14 @@ impl Method {
         match self {
             Method::Search(algorithm) => algorithm.name(),
             Method::Replay(_) => "replay",
+        }
+    }
+
+    /// The form of the algorithm, if it ran as its paper prints it.
+    pub fn published(&self) -> Option<Published> {
+        match self {
+            Method::Search(algorithm) => algorithm.published(),
+            Method::Replay(_) => None,
         }
     }
 }

@@ -78,8 +78,11 @@ fn verdict_line(report: &Report, paint: Paint) -> String {
 
 /// By what, and under which memory model.
 fn how(report: &Report) -> String {
-    let method = report.method.name();
-    report.memory_model.map_or(method.to_owned(), |model| format!("{method}; {model}"))
+    let method = match &report.method {
+        Method::Search(algorithm) => algorithm.to_string(),
+        Method::Replay(_) => report.method.name().to_owned(),
+    };
+    report.memory_model.map_or(method.clone(), |model| format!("{method}; {model}"))
 }
 
 fn failure_summary(report: &Report) -> String {

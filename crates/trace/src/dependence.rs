@@ -23,7 +23,12 @@ fn conflict(a: AccessKind, b: AccessKind) -> bool {
 /// Whether two steps with these accesses are dependent, observed or not.
 #[inline]
 pub fn dependent(a: &[Access], b: &[Access]) -> bool {
-    a.iter().any(|x| b.iter().any(|y| conflict(x.kind, y.kind) && x.overlaps(*y)))
+    let conflicting = |x: &Access, y: &Access| conflict(x.kind, y.kind) && x.overlaps(*y);
+    match (a, b) {
+        // Nearly every step touches one thing.
+        ([x], [y]) => conflicting(x, y),
+        _ => a.iter().any(|x| b.iter().any(|y| conflicting(x, y))),
+    }
 }
 
 /// The locations that some guard waits for. The last write of such a location decides who is enabled, whether anybody
@@ -51,7 +56,8 @@ impl Awaited {
 /// How two steps with these accesses relate.
 ///
 /// Write sets that overlap without being equal are dependent unconditionally, as the definition of observers needs:
-/// otherwise a read of the one part could not tell the order on the other (CX13). So are writes that a guard waits for.
+/// otherwise a read of the one part could not tell the order on the other (CX13). So are writes that a guard waits for. What
+/// a step writes [once and for all](AccessKind::Once) does not count: nobody else writes it.
 pub fn between(a: &[Access], b: &[Access], awaited: &Awaited) -> Dependence {
     let mut common = None;
     for x in a {
@@ -88,7 +94,7 @@ pub fn message(accesses: &[Access]) -> Option<Location> {
 }
 
 fn written(accesses: &[Access]) -> Vec<u32> {
-    let writes = accesses.iter().filter(|access| !access.kind.is_read());
+    let writes = accesses.iter().filter(|access| !matches!(access.kind, AccessKind::Read | AccessKind::Once));
     let mut cells: Vec<u32> =
         writes.flat_map(|access| access.locations()).map(|location| location.0).collect();
     cells.sort_unstable();
@@ -106,6 +112,7 @@ mod tests {
             'r' => AccessKind::Read,
             'w' => AccessKind::Write,
             'u' => AccessKind::Update,
+            'o' => AccessKind::Once,
             _ => AccessKind::Send,
         };
         text.split_whitespace()
@@ -134,6 +141,11 @@ mod tests {
             ("s0 w1 w5", "s0 w2 w5", Dependent),
             ("s0 w1 w5", "s0 w2", Dependent),
             ("w5 s0 w1", "s0 w2", Dependent),
+            ("w0 o1", "w0 o2", IfObserved),
+            ("w0 o1", "w0 r1", Dependent),
+            ("w0 o1", "w0 w3 o2", Dependent),
+            ("o1", "r1", Dependent),
+            ("o1", "w0 o2", Independent),
             ("", "w0", Independent),
         ] {
             let awaited = Awaited::default();

@@ -81,7 +81,8 @@ fn observed(trace: &Trace, run: &impl Run, i: usize, j: usize) -> bool {
     let sends = trace.accesses(i).iter().any(|access| access.kind == AccessKind::Send);
     if !sends {
         // The later write is read before it is overwritten.
-        return written(trace, j).any(|location| {
+        let blind = trace.accesses(j).iter().filter(|access| access.kind == AccessKind::Write);
+        return blind.flat_map(|access| access.locations()).any(|location| {
             let touches = |k: &usize| touches(trace, *k, location);
             let next =
                 (j + 1..trace.len()).filter(touches).find(|&k| kind(trace, k, location) != AccessKind::Read);

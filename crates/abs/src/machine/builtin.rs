@@ -58,6 +58,17 @@ pub fn call(
     }
 }
 
+/// Whether a function makes names matter: it puts references in order, or makes a text of them. Sets and maps have their
+/// references from these.
+pub fn tells_names(builtin: Builtin, arguments: &[Value]) -> bool {
+    let at = match builtin {
+        Builtin::ToString => 0,
+        Builtin::SetInsert | Builtin::MapPut => 1,
+        _ => return false,
+    };
+    arguments.get(at).is_some_and(Value::refers)
+}
+
 /// A text is itself; anything else is its term.
 fn as_text(image: &Image, value: &Value) -> String {
     match value {

@@ -61,6 +61,8 @@ pub struct Vm {
     pub fuel: u64,
     /// How deep functions may call each other.
     max_depth: usize,
+    /// Whether references were ever told apart by more than equality: put in order, or turned into text.
+    pub told_names: bool,
 }
 
 /// Makes an exception of the machine's own.
@@ -225,6 +227,11 @@ impl Vm {
             (Op::Negate, _) => value::negate(&last).map_err(|fault| number_fault(image, fault, span)),
             (Op::Binary(binary), _) => {
                 let first = self.pop();
+                let orders = matches!(
+                    binary,
+                    Binary::Less | Binary::LessEqual | Binary::Greater | Binary::GreaterEqual
+                );
+                self.told_names |= orders && first.refers() && last.refers();
                 apply(image, binary, &first, &last, span)
             }
             (Op::Implements(interface), Value::Object(object)) => {
@@ -235,7 +242,10 @@ impl Vm {
                 Ok(if fits { last } else { Value::Null })
             }
             (Op::As(_), _) => Ok(Value::Null),
-            (Op::NoMatch, _) => Err(no_match(image, &last, span)),
+            (Op::NoMatch, _) => {
+                self.told_names |= last.refers();
+                Err(no_match(image, &last, span))
+            }
             _ => Ok(Value::Bool(false)),
         }
     }
@@ -293,6 +303,7 @@ impl Vm {
             Does::Builtin(builtin) => {
                 let arguments = self.stack.split_off(floor);
                 let span = image.op_spans[at];
+                self.told_names |= super::builtin::tells_names(builtin, &arguments);
                 let result = super::builtin::call(image, builtin, arguments, span, env)?;
                 self.stack.push(result);
                 Ok(back_to)

@@ -137,7 +137,7 @@ impl Machine {
     }
 
     /// The object that a location is of, and which of its locations it is.
-    fn owner(&self, location: u32) -> Option<(u32, u32)> {
+    pub(super) fn owner(&self, location: u32) -> Option<(u32, u32)> {
         let before = (0..self.bases.len() as u32).filter(|&id| self.bases[id as usize] <= location);
         let id = before.max_by_key(|&id| self.bases[id as usize])?;
         Some((id, location - self.bases[id as usize]))

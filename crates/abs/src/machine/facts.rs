@@ -9,6 +9,7 @@
 //! *Static footprints.* The fields that a method mentions, with the methods of the same object that it calls; and of every place
 //! where a segment can begin: whether the task can end in it, whether it can block, which futures it can ask for.
 
+mod reads;
 mod resolved;
 mod segments;
 
@@ -18,6 +19,7 @@ use mazurka_program::AccessKind;
 
 use super::code::{Code, Image, Instr, NONE, Op, Target};
 
+pub use reads::{MayRead, Reads, add_all};
 pub use segments::SegmentFacts;
 
 /// What is known of a class.
@@ -51,6 +53,8 @@ pub struct Facts {
     pub any_future: bool,
     /// The same where an await that holds does not release.
     pub any_future_continuing: bool,
+    /// What may be read from where on.
+    pub may_read: MayRead,
 }
 
 impl Facts {
@@ -65,6 +69,7 @@ impl Facts {
         facts.methods = (0..image.methods.len() as u32).map(|method| mentions(image, method)).collect();
         facts.segments = segments::find(image, facts.has_local, false);
         facts.segments_continuing = segments::find(image, facts.has_local, true);
+        facts.may_read = MayRead::find(image);
         facts.any_future = facts.segments.values().any(|segment| segment.any_future);
         facts.any_future_continuing = facts.segments_continuing.values().any(|segment| segment.any_future);
         facts

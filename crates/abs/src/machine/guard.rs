@@ -127,9 +127,11 @@ impl Machine {
         let mut vm = Vm::new(self.settings.max_segment_steps, self.settings.max_depth);
         let mut slots = frame.slots.clone();
         // What fails counts as true: the task will fail when it goes on.
-        code.conditions.iter().all(|&condition| {
+        let holds = code.conditions.iter().all(|&condition| {
             !matches!(vm.eval(image, condition, &mut slots, &mut env), Ok(Value::Bool(false)))
-        })
+        });
+        self.guard_told_names.set(self.guard_told_names.get() || vm.told_names);
+        holds
     }
 
     /// Whether a captured guard held after the first `depth` steps.

@@ -1,12 +1,13 @@
 //! A program, and its runs: the state with what it takes to go back.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use mazurka_program::{
-    Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet, Program, Run, State,
-    Stop,
+    Access, Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet, Program, Run,
+    State, Stop,
 };
 
 use crate::model::Model;
@@ -39,10 +40,13 @@ pub struct Abs {
     found: Arc<Mutex<Discoveries>>,
 }
 
-/// The methods that were found to throw what they do not catch.
+/// What was found out about a program.
 #[derive(Debug, Default)]
 pub(super) struct Discoveries {
+    /// The methods that throw what they do not catch.
     pub throwing: BTreeSet<u32>,
+    /// Whether the names of objects or futures were seen to matter: they were put in order, or turned into text.
+    pub names_matter: bool,
     /// Whether there is something new, since this was asked last.
     pub again: bool,
 }
@@ -101,6 +105,12 @@ pub(super) struct Machine {
     pub found: Arc<Mutex<Discoveries>>,
     /// The methods known to throw when the run began.
     pub throwing: BTreeSet<u32>,
+    /// Whether states are told with their names only.
+    pub keeps_names: bool,
+    /// Whether states were asked for up to renaming.
+    pub renames: bool,
+    /// Whether a guard told names apart by more than equality.
+    pub guard_told_names: Cell<bool>,
     pub names: Names,
     pub tasks: Store<Option<Rc<Task>>>,
     pub objects: Store<Option<Rc<Object>>>,
@@ -144,7 +154,8 @@ impl AbsRun {
         found: Arc<Mutex<Discoveries>>,
     ) -> AbsRun {
         let asked = footprints == Footprints::Static;
-        let throwing = found.lock().map(|found| found.throwing.clone()).unwrap_or_default();
+        let known = || found.lock().map(|found| (found.throwing.clone(), found.names_matter));
+        let (throwing, names_matter) = known().unwrap_or_default();
         let mut machine = Machine {
             settings,
             foresees: match settings.dependence {
@@ -156,6 +167,10 @@ impl AbsRun {
             scheduled: settings.is_scheduled(),
             found,
             throwing,
+            // Under an order, who may run goes by numbers.
+            keeps_names: names_matter || settings.is_scheduled(),
+            renames: false,
+            guard_told_names: Cell::new(false),
             names: Names::new(),
             tasks: Store::default(),
             objects: Store::default(),
@@ -330,7 +345,13 @@ impl Run for AbsRun {
     }
 
     fn would_take(&self, _: usize, _: usize) -> bool {
+        // No step sends to a mailbox: calls keep no order.
         false
+    }
+
+    /// Labels must be of what was touched: a field that a method might have overwritten hides nothing.
+    fn tells_observers(&self) -> bool {
+        !self.machine.foresees
     }
 
     fn failures(&self) -> &[Failure] {
@@ -347,6 +368,16 @@ impl Run for AbsRun {
 
     fn named_state(&self, list: &mut Vec<i64>) -> bool {
         self.machine.named_state(&self.image, list);
+        true
+    }
+
+    fn renaming(&mut self) -> Option<&mut dyn mazurka_program::Renaming> {
+        self.machine.renames = !self.machine.keeps_names;
+        if self.machine.renames { Some(self) } else { None }
+    }
+
+    fn effect(&self, process: ProcessId, accesses: &[Access], list: &mut Vec<i64>) -> bool {
+        self.machine.left_behind(&self.image, process.0, accesses, list);
         true
     }
 }

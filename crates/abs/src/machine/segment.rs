@@ -242,6 +242,7 @@ impl Machine {
             Instr::Switch(code, branches) => {
                 let value = self.eval(image, frame, *code)?;
                 let found = self.branch(image, frame, &value, branches);
+                self.vm.told_names |= found.is_none() && value.refers();
                 return found.map(Flow::To).ok_or_else(|| no_match(image, &value, span));
             }
             Instr::Enter { at, finally } => frame.handlers.push(Handler { at: *at, finally: *finally }),

@@ -67,6 +67,9 @@ pub struct Settings {
     pub await_holds: AwaitTrue,
     /// What an uncaught exception does to the object.
     pub uncaught: Uncaught,
+    /// Whether states are told without their dead variables: fields and local variables that no code that is left to run can
+    /// read, and objects that nobody will find.
+    pub forgets_dead_variables: bool,
     /// How many operations one segment may take.
     pub max_segment_steps: u64,
     /// How deep functions, and synchronous calls, may call each other.
@@ -81,6 +84,7 @@ impl Default for Settings {
             objects: ObjectOrder::default(),
             await_holds: AwaitTrue::default(),
             uncaught: Uncaught::default(),
+            forgets_dead_variables: false,
             max_segment_steps: 10_000_000,
             max_depth: 100_000,
         }

@@ -8,16 +8,19 @@
 //! those; and where too many nodes look alike to try all ways of numbering them, names decide.
 
 mod canonical;
+mod renaming;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use mazurka_program::State;
+use mazurka_program::{Access, State};
 
 use crate::value::{Reference, Value};
 
 use super::code::{Image, NONE};
 use super::entity::{Frame, Object, Pending, Task, Wait};
+use super::eval::Thrown;
+use super::facts::{Reads, add_all};
 use super::run::Machine;
 use super::settings::{ObjectOrder, TaskOrder};
 use canonical::{Graph, Item};
@@ -29,6 +32,14 @@ enum Thing {
     Task(u32),
 }
 
+/// A number for a thing that no other thing has, in any state of any execution.
+fn name(thing: &Thing) -> i64 {
+    match *thing {
+        Thing::Object(id) => 2 * i64::from(id),
+        Thing::Task(p) => 2 * i64::from(p) + 1,
+    }
+}
+
 /// Nodes are numbered as they are met.
 struct Builder<'a> {
     machine: &'a Machine,
@@ -37,6 +48,8 @@ struct Builder<'a> {
     rest: Vec<Thing>,
     /// Whether fields are told.
     fields: bool,
+    /// Which fields may be read, if dead variables are left out.
+    living: Option<Vec<bool>>,
 }
 
 impl Machine {
@@ -52,10 +65,6 @@ impl Machine {
             let mut things = vec![&Thing::Task(0); builder.graph.nodes.len()];
             builder.numbers.iter().for_each(|(thing, &number)| things[number] = thing);
             things
-        };
-        let name = |thing: &Thing| match *thing {
-            Thing::Object(id) => 2 * i64::from(id),
-            Thing::Task(p) => 2 * i64::from(p) + 1,
         };
         list.clear();
         list.push(self.last_turn());
@@ -74,6 +83,51 @@ impl Machine {
         }
     }
 
+    /// What a task knows, or what it ended with, and the values of the fields that these accesses write.
+    pub fn left_behind(&self, image: &Image, p: u32, accesses: &[Access], list: &mut Vec<i64>) {
+        let mut builder = Builder {
+            machine: self,
+            graph: Graph::default(),
+            numbers: BTreeMap::new(),
+            rest: Vec::new(),
+            fields: false,
+            living: None,
+        };
+        let mut items = Vec::new();
+        if let Some(task) = self.task(p) {
+            builder.task(image, task, &mut items);
+        }
+        let written = accesses.iter().filter(|access| !access.kind.is_read());
+        for location in written.flat_map(|access| access.locations()) {
+            let field = self.owner(location.0);
+            let object = field.and_then(|(id, _)| self.objects.get(id).as_ref());
+            if let (Some((_, field)), Some(object)) = (field, object)
+                && let Some(value) = object.fields.get(field as usize)
+            {
+                builder.value(value, &mut items);
+            }
+        }
+        let things: BTreeMap<usize, &Thing> =
+            builder.numbers.iter().map(|(thing, &number)| (number, thing)).collect();
+        list.clear();
+        list.extend(items.iter().map(|item| match *item {
+            Item::Number(n) => n,
+            Item::Node(to) => things.get(&to).map_or(-1, |thing| name(thing)),
+        }));
+    }
+
+    /// Which fields the tasks that have not ended may read.
+    fn living_fields(&self, image: &Image) -> Vec<bool> {
+        let mut living = vec![false; image.facts.may_read.fields()];
+        let tasks = self.unfinished.iter().filter_map(|process| self.task(process.0));
+        for frame in tasks.flat_map(|task| &task.frames) {
+            continuations(image, frame).for_each(|reads| {
+                add_all(&mut living, &reads.fields);
+            });
+        }
+        living
+    }
+
     /// Under a circular order, whose turn it was last.
     fn last_turn(&self) -> i64 {
         if self.settings.objects != ObjectOrder::Circular {
@@ -90,6 +144,7 @@ impl Machine {
             numbers: BTreeMap::new(),
             rest: Vec::new(),
             fields,
+            living: self.settings.forgets_dead_variables.then(|| self.living_fields(image)),
         };
         builder.collect(image);
         builder
@@ -127,7 +182,8 @@ impl Machine {
 impl Builder<'_> {
     fn collect(&mut self, image: &Image) {
         let machine = self.machine;
-        if self.fields {
+        // Of an object that nobody will find, nothing matters; but what happens to a cog happens to all its objects.
+        if self.fields && (self.living.is_none() || image.facts.has_local) {
             for id in 0..machine.references.len() as u32 {
                 if machine.objects.get(id).is_some() {
                     self.number(Thing::Object(id));
@@ -143,7 +199,7 @@ impl Builder<'_> {
             let node = self.numbers[&thing];
             let mut items = Vec::new();
             match thing {
-                Thing::Object(id) => self.object(id, &mut items),
+                Thing::Object(id) => self.object(image, id, &mut items),
                 Thing::Task(p) => {
                     if let Some(task) = machine.task(p) {
                         self.task(image, task, &mut items);
@@ -178,7 +234,7 @@ impl Builder<'_> {
         }
     }
 
-    fn object(&mut self, id: u32, items: &mut Vec<Item>) {
+    fn object(&mut self, image: &Image, id: u32, items: &mut Vec<Item>) {
         let machine = self.machine;
         let Some(object): Option<&Rc<Object>> = machine.objects.get(id).as_ref() else { return };
         items.extend([0, i64::from(object.class)].map(Item::Number));
@@ -194,7 +250,13 @@ impl Builder<'_> {
             let made = machine.cogs_made.iter().position(|&cog| cog == id + 1);
             items.push(Item::Number(made.map_or(-1, |made| made as i64)));
         }
-        object.fields.iter().for_each(|value| self.value(value, items));
+        for (field, value) in object.fields.iter().enumerate() {
+            let number = image.facts.may_read.field(object.class, field as u32);
+            match self.living.as_ref().is_none_or(|living| living[number]) {
+                true => self.value(value, items),
+                false => items.push(DEAD),
+            }
+        }
     }
 
     fn task(&mut self, image: &Image, task: &Task, items: &mut Vec<Item>) {
@@ -209,7 +271,8 @@ impl Builder<'_> {
                     items.extend([i64::from(unhandled), thrown.kind as i64].map(Item::Number));
                     self.value(&thrown.value, items);
                     if unhandled {
-                        items.push(Item::Number(i64::from(task.method)));
+                        // What will be told of it, if nobody hears of it.
+                        items.extend([i64::from(task.method), place(thrown)].map(Item::Number));
                         self.reference(task.object.as_ref(), items);
                     }
                 }
@@ -260,7 +323,13 @@ impl Builder<'_> {
         debug_assert_eq!(frame.slots.len(), image.bodies[frame.body as usize].slots as usize);
         items.extend([i64::from(frame.body), i64::from(frame.pc)].map(Item::Number));
         self.reference(frame.this.as_ref(), items);
-        frame.slots.iter().for_each(|value| self.value(value, items));
+        let living = self.living.as_ref().map(|_| living_slots(image, frame));
+        for (slot, value) in frame.slots.iter().enumerate() {
+            match living.as_ref().is_none_or(|living| living[slot]) {
+                true => self.value(value, items),
+                false => items.push(DEAD),
+            }
+        }
         items.push(Item::Number(frame.handlers.len() as i64));
         items.extend(frame.handlers.iter().map(|handler| Item::Number(i64::from(handler.at))));
         items.push(Item::Number(frame.pending.len() as i64));
@@ -268,7 +337,7 @@ impl Builder<'_> {
             match pending {
                 Pending::Nothing => items.push(Item::Number(0)),
                 Pending::Throw(thrown) => {
-                    items.push(Item::Number(1));
+                    items.extend([1, thrown.kind as i64, place(thrown)].map(Item::Number));
                     self.value(&thrown.value, items);
                 }
                 Pending::Return(value) => {
@@ -278,6 +347,7 @@ impl Builder<'_> {
             }
         }
         if let Some(thrown) = &frame.exception {
+            items.extend([thrown.kind as i64, place(thrown)].map(Item::Number));
             self.value(&thrown.value, items);
         }
     }
@@ -331,6 +401,28 @@ impl Builder<'_> {
             }
         }
     }
+}
+
+/// What stands for a dead variable: no value begins like this.
+const DEAD: Item = Item::Number(-1);
+
+/// Where a frame may go on: where it is, and where exceptions would lead it.
+fn continuations<'a>(image: &'a Image, frame: &'a Frame) -> impl Iterator<Item = &'a Reads> {
+    let handlers = frame.handlers.iter().map(|handler| handler.at);
+    [frame.pc].into_iter().chain(handlers).filter_map(|pc| image.facts.may_read.at(frame.body, pc))
+}
+
+fn living_slots(image: &Image, frame: &Frame) -> Vec<bool> {
+    let mut living = vec![false; frame.slots.len()];
+    continuations(image, frame).for_each(|reads| {
+        add_all(&mut living, &reads.slots);
+    });
+    living
+}
+
+/// Where something was thrown.
+fn place(thrown: &Thrown) -> i64 {
+    i64::from(thrown.span.file) << 32 | i64::from(thrown.span.start)
 }
 
 /// Whether a task ended with an exception that nobody was told of.

@@ -45,6 +45,13 @@ impl Machine {
         }
         self.last_cog = before.cog;
         self.settle(image);
+        if self.renames && (self.vm.told_names || self.guard_told_names.get()) {
+            if let Ok(mut found) = self.found.lock() {
+                (found.names_matter, found.again) = (true, true);
+            }
+            self.undo_step();
+            return Err(Stop::Bound("the names of objects or futures matter".to_owned()));
+        }
         if self.enabled.is_empty() {
             self.note_unhandled(image);
         }
@@ -176,7 +183,7 @@ impl Machine {
         };
         if task.is_done() {
             task.frames.clear();
-            self.touches.write(self.future_locations[p as usize]);
+            self.touches.resolve(self.future_locations[p as usize]);
             self.resolved = true;
             self.set_unfinished(p, false);
             self.set_enabled(p, false);
@@ -239,10 +246,11 @@ impl Machine {
         for member in members {
             let facts = &image.facts.classes[self.references[member as usize].class as usize];
             for own in 0..facts.own_awaits {
-                self.touches.write(self.await_location(image, member, own));
+                self.touches.update(self.await_location(image, member, own));
             }
+            // No blind write: the field keeps its value, and who reads it reads what was written before.
             for &field in &facts.guard_fields {
-                self.touches.write(self.bases[member as usize] + field);
+                self.touches.update(self.bases[member as usize] + field);
             }
         }
     }

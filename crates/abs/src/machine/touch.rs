@@ -8,11 +8,14 @@ pub struct Touch {
     pub location: u32,
     pub read: bool,
     pub written: bool,
+    /// Whether nobody else ever writes it.
+    pub once: bool,
 }
 
 impl Touch {
     pub fn kind(self) -> AccessKind {
         match (self.read, self.written) {
+            _ if self.once => AccessKind::Once,
             (true, true) => AccessKind::Update,
             (false, true) => AccessKind::Write,
             _ => AccessKind::Read,
@@ -51,7 +54,7 @@ impl Touches {
         }
         if self.at[index].0 != self.step {
             self.at[index] = (self.step, self.list.len() as u32);
-            self.list.push(Touch { location, read: false, written: false });
+            self.list.push(Touch { location, read: false, written: false, once: false });
         }
         &mut self.list[self.at[index].1 as usize]
     }
@@ -75,6 +78,12 @@ impl Touches {
     #[inline]
     pub fn write(&mut self, location: u32) {
         self.entry(location).written = true;
+    }
+
+    /// Writes what nobody else ever writes, nor reads before.
+    pub fn resolve(&mut self, location: u32) {
+        let entry = self.entry(location);
+        (entry.written, entry.once) = (true, true);
     }
 
     pub fn update(&mut self, location: u32) {

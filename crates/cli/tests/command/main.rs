@@ -7,6 +7,7 @@ mod abs;
 mod bad_input;
 mod golden;
 mod json;
+mod native;
 mod outcomes;
 mod programs;
 mod replay;

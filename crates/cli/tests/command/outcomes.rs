@@ -277,3 +277,42 @@ fn listens(process: u32) -> bool {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }
+
+/// As published is never a pass: nothing failed, but that is all that is said. What fails, fails.
+#[test]
+fn algorithms_as_published() {
+    let safe = "var x; process p { x = 5; } process q { x = 5; } process r { let a = x; }";
+    for (algorithm, option, paper) in [
+        ("source+context", "--as-published", "CAV'17, CDPOR1"),
+        ("source+context", "--as-published=2", "CAV'17, CDPOR2"),
+        ("source+context", "--as-published=3", "CAV'17, CDPOR3"),
+        ("optimal+context", "--as-published", "ISSTA'19, ODPOR_cs:"),
+        ("optimal+context+observers", "--as-published", "ISSTA'19, ODPOR_cs^ob:"),
+    ] {
+        let outcome = check("published", safe, &["--algorithm", algorithm, option]);
+        assert_eq!(outcome.status, 3, "{}", outcome.stdout);
+        let told = format!("{algorithm} as published");
+        for part in ["not exhaustive: no failure so far", &told, paper, "can miss behaviours"] {
+            assert!(outcome.stdout.contains(part), "{part}:\n{}", outcome.stdout);
+        }
+        let failing = "var x; process p { x = 1; } process q { assert x == 0; }";
+        let outcome = check("published-failing", failing, &["--algorithm", algorithm, option, "--json"]);
+        let value: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        assert_eq!((outcome.status, &value["as_published"]), (1, &true.into()), "{value}");
+        assert_eq!(
+            (&value["algorithm"], &value["exhaustive"]),
+            (&algorithm.into(), &false.into()),
+            "{value}"
+        );
+    }
+    let place = Place::new("published-compare", "program.maz", safe);
+    let outcome = place.run(&[
+        "compare",
+        "program.maz",
+        "--algorithms",
+        "source+context,optimal+context",
+        "--as-published",
+    ]);
+    assert_eq!(outcome.status, 0, "the sound one looked at everything:\n{}", outcome.stdout);
+    assert_eq!(outcome.stdout.matches("can miss behaviours").count(), 4, "{}", outcome.stdout);
+}

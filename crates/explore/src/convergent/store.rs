@@ -85,6 +85,11 @@ impl Store {
         known.finished.push(Finished { asleep, records });
     }
 
+    /// Nothing is known of a state whose exploration has come to its end.
+    pub fn close(&mut self, state: StateId) {
+        self.states[state.0 as usize].open = 0;
+    }
+
     /// How many states there are.
     pub fn len(&self) -> usize {
         self.states.len()

@@ -238,7 +238,7 @@ impl ObservedOrder {
         (first, kind): (usize, AccessKind),
         (second, then): (usize, AccessKind),
     ) -> Option<Edge> {
-        use AccessKind::{Read, Send, Update, Write};
+        use AccessKind::{Once, Read, Send, Update, Write};
         let relation = || conflicts.between(trace.accesses(first), trace.accesses(second));
         match (kind, then) {
             (Read, Read) => None,
@@ -252,7 +252,7 @@ impl ObservedOrder {
                 self.read[second].then_some(Edge::Plain)
             }
             (Write, Write) => Some(Edge::Plain),
-            (Update, _) | (Write, _) => Some(Edge::Barrier),
+            (Update | Write | Once, _) => Some(Edge::Barrier),
         }
     }
 
@@ -349,7 +349,7 @@ impl ObservedOrder {
                 .collect();
         }
         let mut observers = Vec::new();
-        let writes = trace.accesses(second).iter().filter(|access| !access.kind.is_read());
+        let writes = trace.accesses(second).iter().filter(|access| access.kind == AccessKind::Write);
         for location in writes.flat_map(|access| access.locations()) {
             let list = &self.touched[location.0 as usize];
             let own = list.partition_point(|touch| touch.at as usize <= second);

@@ -138,7 +138,7 @@ impl<M: Mail> Observed<'_, M> {
 
 /// Whether the write at `k` is read before it is overwritten.
 fn is_read(sequence: &[Step<'_>], k: usize) -> bool {
-    let writes = sequence[k].accesses.iter().filter(|access| !access.kind.is_read());
+    let writes = sequence[k].accesses.iter().filter(|access| access.kind == AccessKind::Write);
     writes.flat_map(|access| access.locations()).any(|location| {
         let next = sequence[k + 1..].iter().find_map(|step| kind_at(step.accesses, location));
         next.is_some_and(|kind| matches!(kind, AccessKind::Read | AccessKind::Update))

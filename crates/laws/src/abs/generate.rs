@@ -163,6 +163,9 @@ pub fn settings(random: &mut Random) -> Settings {
     if random.one_in(4) {
         settings.uncaught = Uncaught::Forgive;
     }
+    if random.one_in(4) {
+        settings.forgets_dead_variables = true;
+    }
     if random.one_in(10) {
         settings.tasks = if random.one_in(2) { TaskOrder::Fifo } else { TaskOrder::Lifo };
     }

@@ -9,18 +9,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mazurka_abs::language::{Options as Reading, Source, compile};
-use mazurka_abs::{Abs, Settings};
-use mazurka_explore::{Algorithm, Order, Rules};
+use mazurka_abs::{Abs, Dependence, Settings};
+use mazurka_explore::{Algorithm, Options, Order, Rules};
 use mazurka_oracle::{Budget, truth};
 use mazurka_program::Footprints;
 
 use crate::diamonds::{self, Walks};
-use crate::laws::obeys;
+use crate::laws::{obeys, within};
+use crate::observers;
 use crate::random::Random;
 use crate::share::Work;
 
 /// More is not tried by brute force.
 const BUDGET: Budget = Budget { executions: 2_000, steps: 40 };
+
+/// The same where one algorithm is checked by itself.
+const SMALL: Budget = Budget { executions: 150, steps: 40 };
 
 /// What a campaign does.
 #[derive(Clone, Debug)]
@@ -37,6 +41,8 @@ pub struct Campaign {
     pub threads: usize,
     /// What mutants are made of.
     pub corpus: Vec<String>,
+    /// One algorithm to check by itself, on small programs.
+    pub only: Option<Algorithm>,
 }
 
 /// What came of it.
@@ -134,23 +140,24 @@ pub fn mutant(text: &str, random: &mut Random) -> String {
 }
 
 /// Holds a program to the laws.
-pub fn check(text: &str, settings: Settings, seed: u64) -> Checked {
+pub fn check(text: &str, settings: Settings, only: Option<Algorithm>, seed: u64) -> Checked {
     let source = Source { name: "random.abs".to_owned(), text: text.to_owned() };
     let Ok(model) = compile(&[source], &Reading::default()) else { return Checked::Wrong };
     let program = Abs::new(model, settings);
-    let told = catch_unwind(AssertUnwindSafe(|| judge(&program, settings, seed)));
+    let told = catch_unwind(AssertUnwindSafe(|| judge(&program, settings, only, seed)));
     told.unwrap_or_else(|_| Checked::Breaks("panicked".to_owned()))
 }
 
-fn judge(program: &Abs, settings: Settings, seed: u64) -> Checked {
-    let truth = match truth(program, BUDGET) {
+fn judge(program: &Abs, settings: Settings, only: Option<Algorithm>, seed: u64) -> Checked {
+    let truth = match truth(program, only.map_or(BUDGET, |_| SMALL)) {
         Ok(truth) => truth,
+        Err(_) if only.is_some() => return Checked::TooLarge,
         Err(_) => return honest(program, seed).map_or(Checked::TooLarge, Checked::Breaks),
     };
     if !truth.inconsistent.is_empty() {
         return Checked::Breaks("two executions of one class end in different states".to_owned());
     }
-    if let Some(what) = honest(program, seed) {
+    if let Some(what) = honest(program, seed).filter(|_| only.is_none()) {
         return Checked::Breaks(what);
     }
     let shuffled = |k: u64| Order::Shuffled(seed.wrapping_mul(41).wrapping_add(k) | 1);
@@ -160,16 +167,37 @@ fn judge(program: &Abs, settings: Settings, seed: u64) -> Checked {
         (Algorithm::Optimal, shuffled(2)),
         (Algorithm::Source, Order::Natural),
         (Algorithm::Source, shuffled(3)),
+        (Algorithm::SourceContext, Order::Natural),
+        (Algorithm::SourceContext, shuffled(4)),
+        (Algorithm::SourceContext, shuffled(5)),
+        (Algorithm::Convergent, Order::Natural),
+        (Algorithm::Convergent, shuffled(6)),
+        (Algorithm::Convergent, shuffled(7)),
     ];
-    if settings.dependence == mazurka_abs::Dependence::Dynamic {
-        plans.retain(|plan| plan.0 != Algorithm::Source);
+    if settings.dependence == Dependence::Dynamic {
+        plans.retain(|plan| !matches!(plan.0, Algorithm::Source | Algorithm::SourceContext));
     }
-    if truth.interleavings <= 200 {
+    if settings.forgets_dead_variables {
+        plans.retain(|plan| plan.0 != Algorithm::SourceContext);
+    }
+    if let Some(only) = only {
+        plans.retain(|plan| plan.0 == only);
+    } else if truth.interleavings <= 200 {
         plans.push((Algorithm::Naive, Order::Natural));
     }
     for (algorithm, order) in plans {
         if let Err(law) = obeys(program, &truth, Rules::default(), algorithm, order, seed) {
             return Checked::Breaks(format!("{algorithm} ({order:?}): {law}"));
+        }
+    }
+    // With labels of what might be touched, nothing is known to be overwritten.
+    let orders = [Order::Natural, shuffled(8), shuffled(9)];
+    let wanted = settings.dependence != Dependence::Static
+        && only.is_none_or(|only| only == Algorithm::OptimalObservers);
+    for order in orders.into_iter().filter(|_| wanted) {
+        let options = Options { order, limits: within(&truth), ..Options::default() };
+        if let Err(law) = observers::obeys(program, &truth, &options, seed) {
+            return Checked::Breaks(format!("{} ({order:?}): {law}", Algorithm::OptimalObservers));
         }
     }
     Checked::Holds(truth.mazurkiewicz.len())
@@ -231,7 +259,7 @@ fn one(campaign: &Campaign, index: u64, outcome: &Mutex<Outcome>, over: &AtomicB
         Drawn::Fresh(draft) => (draft.text(), false),
         Drawn::Mutant(text) => (text.clone(), true),
     };
-    let checked = check(&text, settings, seed);
+    let checked = check(&text, settings, campaign.only, seed);
     let mut total = outcome.lock().expect("no thread panicked");
     match checked {
         Checked::Wrong | Checked::TooLarge => total.too_large += 1,
@@ -243,18 +271,24 @@ fn one(campaign: &Campaign, index: u64, outcome: &Mutex<Outcome>, over: &AtomicB
         Checked::Breaks(_) => {
             over.store(true, Ordering::Relaxed);
             let text = match drawn {
-                Drawn::Fresh(draft) => shrink(draft, settings, seed).text(),
+                Drawn::Fresh(draft) => shrink(draft, settings, campaign.only, seed).text(),
                 Drawn::Mutant(text) => text,
             };
-            let Checked::Breaks(broken) = check(&text, settings, seed) else { return };
+            let Checked::Breaks(broken) = check(&text, settings, campaign.only, seed) else { return };
             total.found.get_or_insert(Found { index, settings, broken, text });
         }
     }
 }
 
 /// Takes statements away as long as a law stays broken.
-fn shrink(mut draft: generate::Draft, settings: Settings, seed: u64) -> generate::Draft {
-    let breaks = |draft: &generate::Draft| matches!(check(&draft.text(), settings, seed), Checked::Breaks(_));
+fn shrink(
+    mut draft: generate::Draft,
+    settings: Settings,
+    only: Option<Algorithm>,
+    seed: u64,
+) -> generate::Draft {
+    let breaks =
+        |draft: &generate::Draft| matches!(check(&draft.text(), settings, only, seed), Checked::Breaks(_));
     loop {
         let smaller = draft.smaller().find(breaks);
         match smaller {

@@ -3,9 +3,13 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use mazurka_explore::Algorithm;
 use mazurka_laws::fuzz::{Campaign, Outcome, run};
 use mazurka_laws::repairs::broken_builds;
-use mazurka_laws::{Subject, abs, abs_text, closures, corpus};
+use mazurka_laws::{ORDERS, Only, Subject, abs, abs_text, closures, corpus};
+
+/// What programs are checked under.
+const ALL: &str = "naive, source, optimal, optimal+observers, source+context and convergent";
 
 const USAGE: &str = "usage: mazurka-fuzz [options]
   --seed N      the seed of the campaign (default: drawn from the time)
@@ -14,8 +18,12 @@ const USAGE: &str = "usage: mazurka-fuzz [options]
   --first N     begin with program number N; with --programs 1, that program alone
   --threads N   how many threads (default: all cores)
   --corpus T    make mutants only of programs of the corpus with T in their name
+  --only A      check algorithm A by itself, on small programs, in several orders each: many more programs
+  --dead-variables  with --only convergent: states without what no code that is left to run can read
   --without R   take repair R out of the algorithms and see the laws break
   --closures    act the programs out in Rust, over the library, and compare
+  --native      turn the programs into C, and compare
+  --cc C        with --native: the compiler
   --abs         ABS programs, random ones and mutants
   --abs-text    texts that may be no ABS programs: whether each is refused with a place, or makes sense";
 
@@ -30,8 +38,16 @@ fn main() -> ExitCode {
         arguments.retain(|argument| argument != flag);
         arguments.len() < all
     };
+    let dead_variables = asked("--dead-variables");
+    let native = asked("--native");
+    let compiler = compiler(&mut arguments);
+    let mut asked = |flag: &str| {
+        let all = arguments.len();
+        arguments.retain(|argument| argument != flag);
+        arguments.len() < all
+    };
     let what = (asked("--closures"), asked("--abs"), asked("--abs-text"));
-    let campaign = match options(arguments.into_iter()) {
+    let campaign = match options(arguments.into_iter(), dead_variables) {
         Ok(campaign) => campaign,
         Err(message) => {
             eprintln!("mazurka-fuzz: {message}\n{USAGE}");
@@ -39,6 +55,7 @@ fn main() -> ExitCode {
         }
     };
     let wrong = match what {
+        (false, false, false) if native => fuzz_native(campaign, compiler),
         (false, false, false) => fuzz_laws(&campaign),
         (true, false, false) => fuzz_closures(campaign),
         (false, true, false) => fuzz_abs(campaign),
@@ -59,20 +76,80 @@ fn fuzz_laws(campaign: &Campaign) -> bool {
     outcome.found.is_some()
 }
 
+/// Takes the compiler out of the arguments.
+fn compiler(arguments: &mut Vec<String>) -> Option<String> {
+    let at = arguments.iter().position(|argument| argument == "--cc")?;
+    let name = arguments.get(at + 1)?.clone();
+    arguments.drain(at..at + 2);
+    Some(name)
+}
+
+/// Programs in C; gives whether something is wrong.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn fuzz_native(campaign: Campaign, compiler: Option<String>) -> bool {
+    use mazurka_laws::native;
+    let Campaign { seed, first, programs, time, corpus, .. } = campaign;
+    println!("seed {seed}: corpus of {} programs", corpus.len());
+    let again = compiler.as_ref().map_or(String::new(), |name| format!(" --cc {name}"));
+    let campaign = native::Campaign { seed, first, programs, time, corpus, compiler };
+    let outcome = match native::run(&campaign) {
+        Ok(outcome) => outcome,
+        Err(why) => {
+            println!("WRONG: {why}");
+            return true;
+        }
+    };
+    println!(
+        "{} C programs, {} classes, in {:.1} s: they do what the language does, and obey the laws under source and optimal",
+        outcome.held,
+        outcome.classes,
+        outcome.time.as_secs_f64()
+    );
+    println!(
+        "too large for brute force in C: {} that agree under optimal, {} that were left out",
+        outcome.agreed, outcome.too_large
+    );
+    for (why, count) in &outcome.unfit {
+        println!("not turned into C: {count}, for {why}");
+    }
+    let Some(found) = &outcome.found else {
+        println!("nothing wrong");
+        return false;
+    };
+    println!("WRONG in program {} of seed {seed}: {}", found.index, found.what);
+    println!("again: mazurka-fuzz --native --seed {seed} --first {} --programs 1{again}", found.index);
+    println!("---\n{}", mazurka_litmus::print(&found.ast));
+    true
+}
+
+/// There is no front end for C elsewhere.
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn fuzz_native(_: Campaign, _: Option<String>) -> bool {
+    println!("C can be checked on Linux on x86-64 only");
+    true
+}
+
 /// ABS programs against the laws; gives whether one is broken.
 fn fuzz_abs(campaign: Campaign) -> bool {
-    let Campaign { seed, first, programs, time, threads, .. } = campaign;
+    let Campaign { seed, first, programs, time, threads, only, .. } = campaign;
+    let only = only.map(|only| only.algorithm);
     let corpus = abs::corpus();
     println!("seed {seed}: corpus of {} ABS programs", corpus.len());
-    let outcome = abs::run(&abs::Campaign { seed, first, programs, time, threads, corpus });
+    let outcome = abs::run(&abs::Campaign { seed, first, programs, time, threads, corpus, only });
+    let algorithms = only.map_or(ALL.to_owned(), |only| only.to_string());
     println!(
-        "{} ABS programs ({} mutants), {} classes, in {:.1} s under naive, source and optimal",
+        "{} ABS programs ({} mutants), {} classes, in {:.1} s under {algorithms}",
         outcome.held,
         outcome.mutants,
         outcome.classes,
         outcome.time.as_secs_f64()
     );
-    println!("too large for brute force: {}, of which only labels were looked at", outcome.too_large);
+    match only {
+        None => {
+            println!("too large for brute force: {}, of which only labels were looked at", outcome.too_large)
+        }
+        Some(_) => println!("too large for brute force: {} that were left out", outcome.too_large),
+    }
     let Some(found) = &outcome.found else {
         println!("no law broken");
         return false;
@@ -81,7 +158,8 @@ fn fuzz_abs(campaign: Campaign) -> bool {
         "LAW BROKEN by program {} of seed {seed} under {:?}: {}",
         found.index, found.settings, found.broken
     );
-    println!("again: mazurka-fuzz --abs --seed {seed} --first {} --programs 1", found.index);
+    let again = only.map_or(String::new(), |only| format!(" --only {only}"));
+    println!("again: mazurka-fuzz --abs --seed {seed} --first {} --programs 1{again}", found.index);
     println!("--- \n{}", found.text);
     true
 }
@@ -154,7 +232,7 @@ fn fuzz_closures(campaign: Campaign) -> bool {
     true
 }
 
-fn options(mut arguments: impl Iterator<Item = String>) -> Result<Campaign, String> {
+fn options(mut arguments: impl Iterator<Item = String>, dead_variables: bool) -> Result<Campaign, String> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let mut campaign = Campaign {
         seed: now.map_or(1, |since| since.as_nanos() as u64 % 1_000_000_007),
@@ -164,6 +242,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Campaign, Stri
         threads: std::thread::available_parallelism().map_or(1, Into::into),
         subject: Subject::default(),
         corpus: corpus::seeds(),
+        only: None,
     };
     while let Some(option) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{option} needs a value"))?;
@@ -172,6 +251,11 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Campaign, Stri
             if campaign.corpus.is_empty() {
                 return Err(format!("no program of the corpus has {value} in its name"));
             }
+            continue;
+        }
+        if option == "--only" {
+            let algorithm = value.parse().map_err(|error| format!("--only: {error}"))?;
+            campaign.only = Some(Only { algorithm, dead_variables });
             continue;
         }
         if option == "--without" {
@@ -188,6 +272,9 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Campaign, Stri
             _ => return Err(format!("unknown option {option}")),
         }
     }
+    if dead_variables && campaign.only.is_none_or(|only| only.algorithm != Algorithm::Convergent) {
+        return Err("--dead-variables goes with --only convergent".to_owned());
+    }
     Ok(campaign)
 }
 
@@ -201,23 +288,36 @@ fn broken_build(name: &str) -> Result<Subject, String> {
 }
 
 fn report(campaign: &Campaign, outcome: &Outcome) {
+    let algorithms = match campaign.only {
+        Some(only) => format!("{only}, in {ORDERS} orders each"),
+        None => ALL.to_owned(),
+    };
     println!(
-        "{} programs ({} mutants of the corpus), {} classes, in {:.1} s under naive, source, optimal, \
-         optimal+observers, source+context and convergent",
+        "{} programs ({} mutants of the corpus), {} classes, in {:.1} s under {algorithms}",
         outcome.held,
         outcome.mutants,
         outcome.classes,
         outcome.time.as_secs_f64()
     );
-    println!(
-        "too large for brute force: {} on which all orders of source and optimal agree, {} that were left out",
-        outcome.agreed, outcome.too_large
-    );
+    match campaign.only {
+        Some(_) => println!("too large for brute force: {} that were left out", outcome.too_large),
+        None => println!(
+            "too large for brute force: {} on which all orders of source and optimal agree, {} that were left out",
+            outcome.agreed, outcome.too_large
+        ),
+    }
     match &outcome.found {
         None => println!("no law broken"),
         Some(found) => {
             println!("LAW BROKEN by program {} of seed {}: {}", found.index, campaign.seed, found.broken);
-            println!("again: mazurka-fuzz --seed {} --first {} --programs 1", campaign.seed, found.index);
+            let only = campaign.only.map_or(String::new(), |only| {
+                let dead = if only.dead_variables { " --dead-variables" } else { "" };
+                format!(" --only {}{dead}", only.algorithm)
+            });
+            println!(
+                "again: mazurka-fuzz --seed {} --first {} --programs 1{only}",
+                campaign.seed, found.index
+            );
             println!("--- as found\n{}", mazurka_litmus::print(&found.ast));
             println!("--- made small\n{}", mazurka_litmus::print(&found.shrunk));
         }

@@ -14,6 +14,7 @@
 
 mod act;
 mod arithmetic;
+mod c_text;
 mod campaign;
 mod essence;
 mod joins;
@@ -73,6 +74,26 @@ pub fn prepare(ast: &Ast, seed: u64) -> Ast {
         only::add(&mut ast, &mut random);
     }
     ast
+}
+
+/// The program with one shared access a step, as C has it too.
+pub(crate) fn prepare_for_c(ast: &Ast, seed: u64) -> Ast {
+    joins::arrange(&rewrite::rewrite(ast, &mut Random::new(seed)))
+}
+
+/// What every file of C programs begins with.
+pub(crate) const C_PRELUDE: &str = c_text::PRELUDE;
+
+/// A program that was [prepared](prepare_for_c) in C, as number `number` of a file.
+///
+/// # Errors
+/// If C has no word for something in it.
+pub(crate) fn in_c(ast: &Ast, number: usize) -> Result<String, &'static str> {
+    let plan = lowering::plan(ast)?;
+    if plan.roots.is_empty() {
+        return Err("no process");
+    }
+    c_text::text(&plan, number)
 }
 
 /// Checks everything on a program that was [prepared](prepare). The seed draws orders and the shape of the closure.

@@ -6,15 +6,19 @@
 //! process (only `spawn` makes them and they can't be copied), so a process is written with the slot of its handle,
 //! and what remains equal is interchangeable.
 
-use mazurka_program::State;
+use std::borrow::Cow;
+
+use mazurka_program::{Access, State};
 
 use super::Machine;
 use super::process::{Proc, Status};
-use crate::code::{Image, NONE};
+use crate::code::{Image, LocalInfo, NONE};
+use crate::dead::{MayRead, Reads, Set};
 
 impl Machine {
     pub(super) fn state(&self, image: &Image) -> State {
-        let shared = self.memory.values()[..image.var_cells as usize].to_vec();
+        let mut shared = Vec::new();
+        self.living_cells(image, &mut shared);
         let locks = self.locks_held(image);
         let mut children: Vec<Vec<(Vec<i64>, u32)>> = vec![Vec::new(); self.procs.len()];
         let mut local = Vec::new();
@@ -39,7 +43,9 @@ impl Machine {
     /// has made names those to come.
     pub(super) fn named_state(&self, image: &Image, list: &mut Vec<i64>) {
         list.clear();
-        list.extend_from_slice(&self.memory.values()[..image.condvar_base as usize]);
+        self.living_cells(image, list);
+        let cells = image.var_cells as usize..image.condvar_base as usize;
+        list.extend_from_slice(&self.memory.values()[cells]);
         for (p, proc) in self.procs.iter().enumerate() {
             if proc.core.status == Status::Absent {
                 continue;
@@ -47,7 +53,7 @@ impl Machine {
             let core = &proc.core;
             list.extend([p as i64, i64::from(core.pc), status_number(core.status), i64::from(proc.notified)]);
             list.extend([i64::from(proc.body), i64::from(core.spawned), i64::from(core.sent)]);
-            list.extend_from_slice(&proc.locals);
+            list.extend_from_slice(&self.living_locals(image, proc));
             let untaken = || proc.inbox.iter().filter(|message| message.taken_at == NONE);
             list.push(untaken().count() as i64);
             for message in untaken() {
@@ -55,6 +61,50 @@ impl Machine {
                 list.extend_from_slice(self.parts(message));
             }
         }
+    }
+
+    /// The values of shared variables, those that are dead as 0.
+    fn living_cells(&self, image: &Image, list: &mut Vec<i64>) {
+        let (from, cells) = (list.len(), &self.memory.values()[..image.var_cells as usize]);
+        list.extend_from_slice(cells);
+        let Some(may_read) = &self.may_read else { return };
+        let mut living = Set::default();
+        for reads in self.procs.iter().filter_map(|proc| to_read(may_read, proc)) {
+            living.add_all(&reads.vars);
+        }
+        for (_, var) in image.vars.iter().enumerate().filter(|(at, _)| !living.contains(*at as u32)) {
+            list[from + var.base as usize..][..var.len as usize].fill(0);
+        }
+    }
+
+    /// The locals of a process, those that are dead as 0, or as no process.
+    fn living_locals<'a>(&self, image: &Image, proc: &'a Proc) -> Cow<'a, [i64]> {
+        let Some(may_read) = &self.may_read else { return Cow::Borrowed(&proc.locals) };
+        let reads = to_read(may_read, proc).map(|reads| &reads.locals);
+        let infos = &image.bodies[proc.body as usize].locals;
+        let one = |(slot, (&value, info)): (usize, (&i64, &LocalInfo))| {
+            let living = reads.is_some_and(|reads| reads.contains(slot as u32));
+            match (living, info.handle) {
+                (true, _) => value,
+                (false, handle) => -i64::from(handle),
+            }
+        };
+        proc.locals.iter().zip(infos).enumerate().map(one).collect()
+    }
+
+    /// What a process knows now, and the values of the variables that these accesses write.
+    pub(super) fn effect(&self, image: &Image, process: u32, accesses: &[Access], list: &mut Vec<i64>) {
+        list.clear();
+        if let Some(proc) = self.procs.get(process as usize) {
+            let core = &proc.core;
+            list.extend([i64::from(core.pc), status_number(core.status), i64::from(core.spawned)]);
+            list.extend_from_slice(&proc.locals);
+        }
+        let written = accesses.iter().filter(|access| !access.kind.is_read());
+        let values = &self.memory.values()[..image.var_cells as usize];
+        list.extend(
+            written.flat_map(|access| access.locations()).filter_map(|cell| values.get(cell.0 as usize)),
+        );
     }
 
     /// The locks that are held, by holder.
@@ -76,16 +126,16 @@ impl Machine {
         mut children: Vec<(Vec<i64>, u32)>,
     ) -> Vec<i64> {
         let body = &image.bodies[proc.body as usize];
+        let locals = self.living_locals(image, proc);
         for (code, child) in &mut children {
-            let of_child =
-                |(value, local): (&i64, &crate::code::LocalInfo)| local.handle && *value == i64::from(*child);
-            let slot = proc.locals.iter().zip(&body.locals).position(of_child);
+            let of_child = |(value, local): (&i64, &LocalInfo)| local.handle && *value == i64::from(*child);
+            let slot = locals.iter().zip(&body.locals).position(of_child);
             code.push(slot.map_or(-1, |slot| slot as i64));
         }
         children.sort();
         let status = status_number(proc.core.status);
         let mut code = vec![0, i64::from(proc.core.pc), status, i64::from(proc.notified)];
-        for (&value, local) in proc.locals.iter().zip(&body.locals) {
+        for (&value, local) in locals.iter().zip(&body.locals) {
             let place = || children.iter().position(|(_, child)| i64::from(*child) == value);
             code.push(if local.handle { place().map_or(-1, |at| at as i64) } else { value });
         }
@@ -102,6 +152,12 @@ impl Machine {
         code[0] = code.len() as i64;
         code
     }
+}
+
+/// What a process may read from where it is; none if it runs no further code.
+fn to_read<'a>(may_read: &'a MayRead, proc: &Proc) -> Option<&'a Reads> {
+    let goes_on = matches!(proc.core.status, Status::Live | Status::Overrun);
+    may_read.lines.get(proc.core.pc as usize).filter(|_| goes_on)
 }
 
 fn status_number(status: Status) -> i64 {

@@ -48,6 +48,7 @@ pub fn label_text(run: &LitmusRun, label: &Label) -> String {
             AccessKind::Write => "W",
             AccessKind::Update => "U",
             AccessKind::Send => "S",
+            AccessKind::Once => "O",
         };
         let first = run.location_name(access.first);
         match access.len {

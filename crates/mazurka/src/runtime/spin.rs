@@ -24,11 +24,11 @@ use std::panic::Location as Caller;
 
 use mazurka_program::{AccessKind, Location, ProcessId};
 
+use super::World;
 use super::cells::Until;
 use super::identity::OwnKind;
 use super::operation::Wait;
 use super::run::MAIN;
-use super::World;
 
 /// No iteration of a loop that is recognised reads more than this.
 const MAX_READS: usize = 32;

@@ -1,0 +1,359 @@
+//! The front end for C and C++: its options, from files to a program, and the process that it runs in.
+//!
+//! The program under test is compiled code: it may overwrite anything. So the command compiles it and then runs itself
+//! again as a *worker*, a process that searches and reports. What the worker writes is kept until it has ended as it
+//! should; a worker that dies takes no verdict with it.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::process::{ExitStatusExt, parent_id};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::rc::Rc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use mazurka_native::driver::{BuildError, Built, Request, build};
+use mazurka_native::isolation::fix_addresses;
+use mazurka_native::runtime::{MainExits, Native, Options, Races, load as load_object, stub_assembly};
+use mazurka_native::symbols::Symbols;
+use mazurka_program::{Footprints, Label, Program, Run, Schedule};
+use mazurka_report::{Method, Report, Wording};
+
+use crate::args::LimitArgs;
+use crate::trouble::Trouble;
+use crate::{interrupt, output};
+
+/// What those who check threads call things.
+pub const WORDING: Wording = Wording { process: "thread", ..Wording::COMMAND };
+
+/// The first argument of a worker. No file is called so by accident.
+const WORKER: &str = "native-worker";
+/// What a worker may take besides what the search may keep: the program's memory, and ours.
+const ROOM: u64 = 2 << 30;
+/// What a worker may take longer than the search may: telling a failure runs it again.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Of what a program printed, so much is told.
+const MOST_OUTPUT: usize = 4000;
+
+/// The options of the front end for C and C++, after `--`; others are for the compiler.
+#[derive(Debug, Parser)]
+#[command(
+    name = "mazurka",
+    no_binary_name = true,
+    disable_help_flag = true,
+    override_usage = "mazurka check FILE.c ... -- [--races=report|sc] [--main-exits=process|thread] [--cc=COMPILER] \
+                      [--arg=WORD] [--stack-size=BYTES] [--self-check=N] [options for the compiler]"
+)]
+pub struct NativeOptions {
+    /// What accesses are that race: a failure, or as good as atomic ones
+    #[arg(long, value_name = "RULE", value_parser = races, default_value = "report")]
+    pub races: Races,
+
+    /// What the end of main is: that of the process, or only that of its thread
+    #[arg(long, value_name = "RULE", value_parser = main_exits, default_value = "process")]
+    pub main_exits: MainExits,
+
+    /// The compiler: clang 15 or later, or gcc 11 or later
+    #[arg(long, value_name = "COMPILER")]
+    pub cc: Option<String>,
+
+    /// An argument that main is given; once for each
+    #[arg(long = "arg", value_name = "WORD", allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
+
+    /// The size of a thread's stack
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(16384..=1 << 30))]
+    pub stack_size: Option<u32>,
+
+    /// One of so many executions is run again in another order, to see whether all that it touches is seen; 0 for none
+    #[arg(long, value_name = "N")]
+    pub self_check: Option<u32>,
+
+    /// For the compiler.
+    #[arg(skip)]
+    pub flags: Vec<String>,
+}
+
+impl NativeOptions {
+    /// From the words after `--`: ours, and the rest for the compiler.
+    pub fn parse(words: &[String]) -> Result<NativeOptions, Trouble> {
+        const OURS: [&str; 6] = ["--races", "--main-exits", "--cc", "--arg", "--stack-size", "--self-check"];
+        let (mut ours, mut flags) = (Vec::new(), Vec::new());
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let (name, value) =
+                word.split_once('=').map_or((word.as_str(), None), |(name, _)| (name, Some(())));
+            if !OURS.contains(&name) {
+                flags.push(word.clone());
+                continue;
+            }
+            ours.push(word.clone());
+            if value.is_none() {
+                ours.extend(words.next().cloned());
+            }
+        }
+        let options = NativeOptions::try_parse_from(ours).map_err(|error| Trouble::of_usage(&error))?;
+        Ok(NativeOptions { flags, ..options })
+    }
+
+    fn runtime(&self, object: &Path) -> Options {
+        let usual = Options::default();
+        Options {
+            races: self.races,
+            main_exits: self.main_exits,
+            stack_size: self.stack_size.map_or(usual.stack_size, |size| size as usize),
+            self_check: self.self_check.unwrap_or(usual.self_check),
+            arguments: self.arguments.clone(),
+            symbols: Some(Rc::new(Symbols::new(object))),
+            ..usual
+        }
+    }
+}
+
+/// What a worker is told by the command that started it.
+#[derive(Debug)]
+pub struct Worker {
+    object: PathBuf,
+    parent: u32,
+    /// How wide a line of the report may be.
+    pub columns: usize,
+    /// Whether it may have colours.
+    pub colour: bool,
+}
+
+impl Worker {
+    /// Takes what is for a worker from the arguments of the command; none if it is none.
+    pub fn of(arguments: &mut Vec<OsString>) -> Option<Worker> {
+        if arguments.get(1)? != WORKER || arguments.len() < 6 {
+            return None;
+        }
+        let mut told = arguments.drain(1..6).skip(1);
+        let object = PathBuf::from(told.next()?);
+        let mut number = || told.next()?.to_str()?.parse::<u32>().ok();
+        Some(Worker { object, parent: number()?, columns: number()? as usize, colour: number()? == 1 })
+    }
+
+    /// Whether the command is gone: nobody would read the report.
+    pub fn is_orphan(&self) -> bool {
+        parent_id() != self.parent
+    }
+
+    /// The program, ready to be run.
+    pub fn load(&self, options: &[String]) -> Result<Native, Trouble> {
+        let options = NativeOptions::parse(options)?;
+        let built = Built::open(&self.object).map_err(Trouble::internal)?;
+        load_object(&built, options.runtime(&self.object)).map_err(Trouble::unsupported)
+    }
+}
+
+/// Compiles a program, has a worker do what the command was asked to do, and gives the exit status.
+pub fn delegate(
+    files: &[PathBuf],
+    options: &[String],
+    limits: &LimitArgs,
+    searches: u32,
+) -> Result<u8, Trouble> {
+    let NativeOptions { flags, cc: compiler, .. } = NativeOptions::parse(options)?;
+    for file in files {
+        // A directory or a missing file is better told by us than by a compiler.
+        std::fs::File::open(file).map_err(|error| {
+            Trouble::input(format!("{}: the file can't be read: {error}", file.display())).at(file.display())
+        })?;
+    }
+    let colour = output::colour_on_stderr();
+    let request = Request { sources: files.to_vec(), flags, compiler, colour };
+    let built = build(&request, &stub_assembly()).map_err(|error| match error {
+        BuildError::Compiler(text) => Trouble::of_compiler(&text),
+        BuildError::Unsupported(why) => Trouble::unsupported(why),
+    })?;
+    output::stderr(&built.warnings);
+    let most_time = limits.timeout.map(|time| time * searches + PATIENCE);
+    let most_memory = limits.memory().saturating_add(ROOM);
+    let mut child =
+        worker(&built).map_err(|error| Trouble::input(format!("no worker can be started: {error}")))?;
+    let _interruptible = interrupt::listen();
+    let (status, report) = attend(&mut child, most_time, most_memory)?;
+    match status.code() {
+        Some(code @ 0..=3) => {
+            output::stdout(&report)?;
+            Ok(code as u8)
+        }
+        _ => Err(Trouble::input(death(status))),
+    }
+}
+
+fn worker(built: &Built) -> std::io::Result<Child> {
+    // Where this is not allowed, a replay may differ in what it prints of addresses.
+    fix_addresses();
+    Command::new(std::env::current_exe()?)
+        .arg(WORKER)
+        .arg(&built.object)
+        .arg(std::process::id().to_string())
+        .arg(output::columns().to_string())
+        .arg(u8::from(output::colour_on_stdout()).to_string())
+        .args(std::env::args_os().skip(1))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+}
+
+/// Waits until a worker has ended, and gives what it wrote. One that takes too much is ended.
+fn attend(child: &mut Child, time: Option<Duration>, memory: u64) -> Result<(ExitStatus, String), Trouble> {
+    let mut stdout = child.stdout.take();
+    let reader = thread::spawn(move || {
+        let mut report = Vec::new();
+        // What can't be read to its end is of a worker that died.
+        stdout.as_mut().map(|stdout| stdout.read_to_end(&mut report));
+        report
+    });
+    let begin = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(Trouble::internal)? {
+            break status;
+        }
+        let too_much = if time.is_some_and(|time| begin.elapsed() > time) {
+            Some("took much longer than --timeout allows and was ended".to_owned())
+        } else if resident(child.id()) > memory {
+            Some(format!(
+                "took more than {} MiB of memory and was ended; --max-memory raises that",
+                memory >> 20
+            ))
+        } else {
+            None
+        };
+        if let Some(what) = too_much {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(Trouble::input(format!(
+                "the process in which the program ran {what}: there is no verdict"
+            )));
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    };
+    let report = reader.join().unwrap_or_default();
+    Ok((status, String::from_utf8_lossy(&report).into_owned()))
+}
+
+/// The bytes of memory that a process has; 0 if that is not to be found out.
+fn resident(process: u32) -> u64 {
+    const PAGE: u64 = 4096;
+    let text = std::fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
+    text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE
+}
+
+fn death(status: ExitStatus) -> String {
+    let how = match status.signal() {
+        Some(signal) => format!("was ended by signal {signal}{}", signal_name(signal)),
+        None => format!("ended in an unexpected way ({status})"),
+    };
+    format!(
+        "the process in which the program ran {how}: there is no verdict. Most likely the program wrote over memory that is \
+         not its own; a sanitizer (-fsanitize=address) may show where"
+    )
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        4 => " (SIGILL)",
+        6 => " (SIGABRT)",
+        7 => " (SIGBUS)",
+        8 => " (SIGFPE)",
+        9 => " (SIGKILL)",
+        11 => " (SIGSEGV)",
+        15 => " (SIGTERM)",
+        _ => "",
+    }
+}
+
+/// Tells what the program printed in the execution that the report tells.
+pub fn tell_output(program: &Native, report: &mut Report) {
+    let failed = report.failures.iter().find_map(|failure| failure.schedule.as_ref());
+    let replayed = match &report.method {
+        Method::Replay(schedule) => Some(schedule),
+        Method::Search(_) => None,
+    };
+    let Some(schedule) = failed.or(replayed) else { return };
+    let printed = printed(program, schedule);
+    if printed.is_empty() {
+        return;
+    }
+    let text = String::from_utf8_lossy(&printed[..printed.len().min(MOST_OUTPUT)]).into_owned();
+    let more = printed.len().saturating_sub(MOST_OUTPUT);
+    let rest = if more > 0 { format!(" (and {more} bytes more)") } else { String::new() };
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    report.notes.push(format!("the program printed: {}{rest}", lines.join(" | ")));
+}
+
+fn printed(program: &Native, schedule: &Schedule) -> Vec<u8> {
+    loop {
+        let mut run = program.start(Footprints::Dynamic);
+        let mut label = Label::default();
+        for step in &schedule.steps {
+            let Some(process) = run.names().find(&step.process) else { break };
+            if !run.enabled().contains(process) || run.step(process, step.choice, &mut label).is_err() {
+                break;
+            }
+        }
+        if !program.begin_again() {
+            return run.output().to_vec();
+        }
+    }
+}
+
+fn races(text: &str) -> Result<Races, String> {
+    match text {
+        "report" => Ok(Races::Report),
+        "sc" => Ok(Races::Sc),
+        _ => Err("expected report or sc".to_owned()),
+    }
+}
+
+fn main_exits(text: &str) -> Result<MainExits, String> {
+    match text {
+        "process" => Ok(MainExits::Process),
+        "thread" => Ok(MainExits::Thread),
+        _ => Err("expected process or thread".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<NativeOptions, Trouble> {
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        NativeOptions::parse(&words)
+    }
+
+    #[test]
+    fn options_are_told_apart_from_those_for_the_compiler() {
+        let options =
+            parsed(&["-DN=5", "--races=sc", "-I", "include", "--main-exits", "thread", "--arg=-x"]).unwrap();
+        assert_eq!(options.flags, ["-DN=5", "-I", "include"]);
+        assert_eq!((options.races, options.main_exits), (Races::Sc, MainExits::Thread));
+        assert_eq!(options.arguments, ["-x"]);
+        assert!(parsed(&["--races=maybe"]).is_err());
+        assert!(parsed(&["--races"]).is_err());
+    }
+
+    #[test]
+    fn only_a_worker_is_one() {
+        let mut arguments: Vec<OsString> = ["mazurka", "check", "a.c"].map(OsString::from).to_vec();
+        assert!(Worker::of(&mut arguments).is_none());
+        let mut arguments: Vec<OsString> =
+            ["mazurka", WORKER, "/tmp/p.so", "7", "80", "1", "check", "a.c"].map(OsString::from).to_vec();
+        let worker = Worker::of(&mut arguments).unwrap();
+        assert_eq!((worker.parent, worker.columns, worker.colour), (7, 80, true));
+        assert_eq!(arguments, ["mazurka", "check", "a.c"]);
+    }
+
+    #[test]
+    fn a_death_is_told() {
+        let told = death(ExitStatus::from_raw(11));
+        assert!(told.contains("was ended by signal 11 (SIGSEGV): there is no verdict"), "{told}");
+    }
+}

@@ -1,0 +1,212 @@
+//! From source files to a shared object that the runtime can run.
+//!
+//! Each file is compiled with the thread instrumentation of clang or gcc, and what that leaves out is repaired (clang) or
+//! refused (gcc). The stub of the runtime, the program, instrumented forms of library functions and the C++ library are linked
+//! into one shared object, of which loading runs nothing: constructors are the runtime's affair. Whatever the
+//! program calls that nobody can answer for is refused by name before anything runs.
+
+mod compile;
+mod compiler;
+mod directory;
+mod elf;
+mod flags;
+mod gimple;
+mod library;
+mod llvm;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use compile::{Kit, Language};
+pub use compiler::{Compiler, Family};
+use directory::Directory;
+use elf::Names;
+use library::Judgement;
+pub(crate) use library::readable;
+
+/// What to build.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The files of the program.
+    pub sources: Vec<PathBuf>,
+    /// Options for the compiler.
+    pub flags: Vec<String>,
+    /// The compiler to use, where the best that there is will not do.
+    pub compiler: Option<String>,
+    /// Whether messages of the compiler may be coloured.
+    pub colour: bool,
+}
+
+/// A program, compiled and linked.
+#[derive(Debug)]
+pub struct Built {
+    /// The shared object. It is removed with this, unless it was [opened](Built::open).
+    pub object: PathBuf,
+    /// The constructors, in the order in which they are to be called: addresses relative to where the object is loaded.
+    pub init_array: Vec<u64>,
+    /// The destructors, in the order in which they are to be called.
+    pub fini_array: Vec<u64>,
+    /// What the compiler said, although it compiled: warnings.
+    pub warnings: String,
+    _directory: Option<Directory>,
+}
+
+impl Built {
+    /// An object that was built, in this process or in another one that still has it.
+    ///
+    /// # Errors
+    /// If it can't be read.
+    pub fn open(object: &Path) -> Result<Built, String> {
+        let calls = elf::calls(object)?;
+        Ok(Built {
+            object: object.to_owned(),
+            init_array: calls.constructors,
+            fini_array: calls.destructors,
+            warnings: String::new(),
+            _directory: None,
+        })
+    }
+}
+
+/// Why there is nothing to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BuildError {
+    /// The compiler refused the program; in its own words.
+    Compiler(String),
+    /// The program, or the machine, has something that is not supported.
+    Unsupported(String),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BuildError::Compiler(text) | BuildError::Unsupported(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// What was found when compiled code was looked at.
+#[derive(Debug, Default)]
+struct Audited {
+    /// The repaired code, where the compiler takes it back.
+    text: String,
+    /// Where functions are called first.
+    calls: BTreeMap<String, String>,
+    /// What is to be refused if the name is that of a variable.
+    doubts: Vec<(String, BuildError)>,
+}
+
+/// What the usual beginning of a program defines, which is not linked; and that there may be several threads.
+const GLUE: &str = "\t.section .data.rel.ro,\"aw\",@progbits
+\t.balign 8
+\t.globl __dso_handle
+\t.hidden __dso_handle
+__dso_handle:
+\t.quad __dso_handle
+\t.data
+\t.weak __libc_single_threaded
+\t.hidden __libc_single_threaded
+__libc_single_threaded:
+\t.byte 0
+\t.section .note.GNU-stack,\"\",@progbits
+";
+
+/// Compiles and links a program with the stub of the runtime.
+///
+/// # Errors
+/// If the compiler refuses it, or if it uses something that is not supported.
+pub fn build(request: &Request, stub: &str) -> Result<Built, BuildError> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Err(BuildError::Unsupported("C and C++ can be checked on Linux on x86-64 only".to_owned()));
+    }
+    let flags = flags::compiler_flags(&request.flags)?;
+    let compiler = Compiler::find(request.compiler.as_deref())?;
+    let directory = Directory::new()
+        .map_err(|error| BuildError::Unsupported(format!("temporary files can't be made: {error}")))?;
+    let kit = Kit { compiler, flags, directory: directory.path(), colour: request.colour };
+    let stub = kit.assemble(stub, "stub")?;
+    let glue = kit.assemble(GLUE, "glue")?;
+
+    let mut program = Program::default();
+    let mut language = Language::C;
+    for (at, source) in request.sources.iter().enumerate() {
+        language = language.max(Language::of(source)?);
+        let compiled = kit.compile(source, &format!("source{at}"))?;
+        program.add(compiled.object, compiled.audited)?;
+        program.warnings += &compiled.warnings;
+    }
+    let Program { mut objects, warnings, .. } = program.complete(&kit, &stub)?;
+    objects.splice(0..0, [stub, glue]);
+    let object = kit.link(&objects, language)?;
+    elf::silence(&object).map_err(BuildError::Unsupported)?;
+    let built = Built::open(&object).map_err(BuildError::Unsupported)?;
+    Ok(Built { warnings, _directory: Some(directory), ..built })
+}
+
+/// What is compiled of a program so far.
+#[derive(Default)]
+struct Program {
+    objects: Vec<PathBuf>,
+    names: Names,
+    /// Where functions are called first.
+    calls: BTreeMap<String, String>,
+    doubts: Vec<(String, BuildError)>,
+    warnings: String,
+}
+
+impl Program {
+    fn add(&mut self, object: PathBuf, audited: Audited) -> Result<(), BuildError> {
+        let names = Names::of(&object).map_err(BuildError::Unsupported)?;
+        self.names.defined.extend(names.defined);
+        self.names.needed.extend(names.needed);
+        self.names.variables.extend(names.variables);
+        self.doubts.extend(audited.doubts);
+        for (name, place) in audited.calls {
+            self.calls.entry(name).or_insert(place);
+        }
+        self.objects.push(object);
+        Ok(())
+    }
+
+    /// Judges what the program needs, and adds the instrumented forms of library functions that are needed.
+    fn complete(mut self, kit: &Kit<'_>, stub: &Path) -> Result<Program, BuildError> {
+        let mut runtime = Names::of(stub).map_err(BuildError::Unsupported)?.defined;
+        runtime.extend(["__dso_handle", "__libc_single_threaded"].map(str::to_owned));
+        if !self.names.defined.contains("main") {
+            return Err(BuildError::Unsupported("the program has no function `main`".to_owned()));
+        }
+        if let Some((_, error)) = self.doubts.iter().find(|(name, _)| self.names.variables.contains(name)) {
+            return Err(error.clone());
+        }
+        let called = self.open(&runtime);
+        for support in compile::SUPPORT {
+            // The C++ functions come first: they may need others.
+            if self.open(&runtime).iter().any(|name| support.may_define(name)) {
+                self.add(kit.support(support)?, Audited::default())?;
+            }
+        }
+        for name in called.iter().filter(|&name| !self.names.defined.contains(name)) {
+            if let Judgement::Refused(why) = library::judge(name) {
+                let place = self.calls.get(name).filter(|place| !place.is_empty());
+                let place = place.map_or(String::new(), |place| format!("{place}: "));
+                return Err(BuildError::Unsupported(format!(
+                    "{place}the program calls `{}`, which is not supported: {why}",
+                    readable(name)
+                )));
+            }
+        }
+        Ok(self)
+    }
+
+    /// The names that nobody defines yet.
+    fn open(&self, runtime: &BTreeSet<String>) -> Vec<String> {
+        let defined = |name: &&String| self.names.defined.contains(*name) || runtime.contains(*name);
+        self.names.needed.iter().filter(|name| !defined(name)).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,252 @@
+//! Running the compiler and the linker.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use super::compiler::{Compiler, Family};
+use super::{Audited, BuildError, gimple, llvm};
+
+/// How every file is compiled: as it is written, with places, for a shared object, and with calls of library functions
+/// left as calls.
+const COMMON: [&str; 11] = [
+    "-O0",
+    "-g",
+    "-fPIC",
+    "-fno-builtin",
+    "-fno-omit-frame-pointer",
+    "-fno-stack-protector",
+    "-fcf-protection=none",
+    "-ftls-model=global-dynamic",
+    "-U_FORTIFY_SOURCE",
+    // Character classes are asked for by calls, not by looking into tables of the C library.
+    "-D__NO_CTYPE=1",
+    "-fsanitize=thread",
+];
+
+/// Reads that clang leaves out because a write follows are announced; entries of functions are not.
+const FOR_CLANG: [&str; 4] =
+    ["-mllvm", "-tsan-instrument-read-before-write=1", "-mllvm", "-tsan-instrument-func-entry-exit=0"];
+const FOR_GCC: [&str; 4] =
+    ["--param", "tsan-instrument-func-entry-exit=0", "--param", "tsan-distinguish-volatile=1"];
+
+/// How all is linked: nothing of the usual beginning and end of a program, everything bound at once, and to the object
+/// itself where that is possible.
+const LINK: [&str; 10] = [
+    "-shared",
+    "-nostdlib",
+    "-nostartfiles",
+    "-Wl,-Bsymbolic",
+    "-Wl,-z,now",
+    "-Wl,-z,relro",
+    "-Wl,-z,defs",
+    "-Wl,-z,noexecstack",
+    "-Wl,--eh-frame-hdr",
+    "-Wl,--build-id=none",
+];
+
+/// The C++ library inside of the object, so that it is put back between executions and calls the runtime.
+const CXX_LIBRARIES: [&str; 3] = ["-Wl,-Bstatic", "-lstdc++", "-Wl,--exclude-libs,ALL"];
+const LIBRARIES: [&str; 7] =
+    ["-Wl,-Bstatic", "-lgcc_eh", "-lgcc", "-Wl,-Bdynamic", "-lm", "-lc", "-Wl,--exclude-libs,ALL"];
+
+/// The language of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Language {
+    /// C.
+    C,
+    /// C++.
+    Cxx,
+}
+
+impl Language {
+    /// By the name of a file.
+    pub fn of(path: &Path) -> Result<Language, BuildError> {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("c") => Ok(Language::C),
+            Some("cc" | "cpp" | "cxx" | "C" | "c++") => Ok(Language::Cxx),
+            _ => Err(BuildError::Unsupported(format!(
+                "{}: neither a C file (.c) nor a C++ file (.cc, .cpp, .cxx)",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// Library functions in an instrumented form.
+#[derive(Clone, Copy, Debug)]
+pub struct Support {
+    name: &'static str,
+    text: &'static str,
+    language: Language,
+    /// One of these is in each name that it defines; none if the names are those in the text.
+    markers: &'static [&'static str],
+}
+
+/// What there is.
+pub const SUPPORT: [Support; 2] = [
+    Support {
+        name: "library.cc",
+        text: include_str!("support/library.cc"),
+        language: Language::Cxx,
+        markers: &["_List_node_base", "_Rb_tree_", "_Prime_rehash_policy", "__atomic_futex_unsigned_base"],
+    },
+    Support {
+        name: "library.c",
+        text: include_str!("support/library.c"),
+        language: Language::C,
+        markers: &[],
+    },
+];
+
+impl Support {
+    /// Whether it may define a name: where it may not, it need not be compiled.
+    pub fn may_define(&self, name: &str) -> bool {
+        match self.language {
+            Language::C => {
+                self.text.contains(&format!("{name}(")) || self.text.contains(&format!(", {name},"))
+            }
+            Language::Cxx => self.markers.iter().any(|marker| name.contains(marker)),
+        }
+    }
+}
+
+/// A file, compiled.
+pub struct Compiled {
+    /// The object file.
+    pub object: PathBuf,
+    /// What was found in it.
+    pub audited: Audited,
+    /// What the compiler said.
+    pub warnings: String,
+}
+
+/// All that compiling needs.
+pub struct Kit<'d> {
+    /// The compiler.
+    pub compiler: Compiler,
+    /// The user's options for it.
+    pub flags: Vec<String>,
+    /// Where files are written.
+    pub directory: &'d Path,
+    /// Whether messages may be coloured.
+    pub colour: bool,
+}
+
+impl Kit<'_> {
+    /// Compiles a file of the program.
+    pub fn compile(&self, source: &Path, name: &str) -> Result<Compiled, BuildError> {
+        self.compile_with(source, name, &self.flags)
+    }
+
+    /// Compiles library functions.
+    pub fn support(&self, support: Support) -> Result<PathBuf, BuildError> {
+        let source = self.directory.join(support.name);
+        write(&source, support.text)?;
+        Ok(self.compile_with(&source, support.name, &[])?.object)
+    }
+
+    fn compile_with(&self, source: &Path, name: &str, flags: &[String]) -> Result<Compiled, BuildError> {
+        let mut command = self.compiler.command();
+        command.args(COMMON);
+        if self.colour {
+            command.arg("-fdiagnostics-color=always");
+        }
+        if Language::of(source)? == Language::Cxx {
+            let prelude = self.directory.join("prelude.h");
+            write(&prelude, include_str!("support/prelude.h"))?;
+            command.arg("-include").arg(prelude);
+        }
+        match self.compiler.family {
+            Family::Clang => self.with_clang(command, source, name, flags),
+            Family::Gcc => self.with_gcc(command, source, name, flags),
+        }
+    }
+
+    fn with_clang(
+        &self,
+        mut command: Command,
+        source: &Path,
+        name: &str,
+        flags: &[String],
+    ) -> Result<Compiled, BuildError> {
+        let code = self.directory.join(format!("{name}.ll"));
+        let object = self.directory.join(format!("{name}.o"));
+        command.args(FOR_CLANG).args(flags).args(["-S", "-emit-llvm", "-o"]).arg(&code).arg(source);
+        let warnings = run(command)?;
+        let audited = llvm::repair(&read(&code)?)?;
+        write(&code, &audited.text)?;
+        let mut command = self.compiler.command();
+        command.args(["-c", "-O0", "-fPIC", "-Wno-override-module", "-o"]).arg(&object).arg(&code);
+        run(command)?;
+        Ok(Compiled { object, audited, warnings })
+    }
+
+    fn with_gcc(
+        &self,
+        mut command: Command,
+        source: &Path,
+        name: &str,
+        flags: &[String],
+    ) -> Result<Compiled, BuildError> {
+        let dump = self.directory.join(format!("{name}.dump"));
+        let object = self.directory.join(format!("{name}.o"));
+        command.args(FOR_GCC).args(flags);
+        command.arg(format!("-fdump-tree-optimized-lineno={}", dump.display()));
+        command.args(["-c", "-o"]).arg(&object).arg(source);
+        let warnings = run(command)?;
+        // A file without functions has no dump.
+        let audited = if dump.exists() { gimple::audit(&read(&dump)?)? } else { Audited::default() };
+        Ok(Compiled { object, audited, warnings })
+    }
+
+    /// Assembles a text of ours.
+    pub fn assemble(&self, text: &str, name: &str) -> Result<PathBuf, BuildError> {
+        let source = self.directory.join(format!("{name}.s"));
+        let object = self.directory.join(format!("{name}.o"));
+        write(&source, text)?;
+        let mut command = self.compiler.command();
+        command.arg("-c").arg("-o").arg(&object).arg(&source);
+        run(command)?;
+        Ok(object)
+    }
+
+    /// Links everything.
+    pub fn link(&self, objects: &[PathBuf], language: Language) -> Result<PathBuf, BuildError> {
+        let program = self.directory.join("program.so");
+        let mut command = self.compiler.command();
+        command.args(LINK).arg("-o").arg(&program).args(objects);
+        if language == Language::Cxx {
+            command.args(CXX_LIBRARIES);
+        }
+        command.args(LIBRARIES);
+        run(command)?;
+        Ok(program)
+    }
+}
+
+/// Runs a command to its end, and gives what it said.
+fn run(mut command: Command) -> Result<String, BuildError> {
+    let Output { status, stdout, stderr } = command.output().map_err(|error| {
+        BuildError::Unsupported(format!("{}: can't be run: {error}", command.get_program().display()))
+    })?;
+    let mut text = String::from_utf8_lossy(&stderr).into_owned();
+    text += &String::from_utf8_lossy(&stdout);
+    if status.success() {
+        return Ok(text);
+    }
+    if text.trim().is_empty() {
+        text = format!("{}: ended without a word ({status})\n", command.get_program().display());
+    }
+    Err(BuildError::Compiler(text))
+}
+
+fn read(path: &Path) -> Result<String, BuildError> {
+    let bytes =
+        fs::read(path).map_err(|error| BuildError::Unsupported(format!("{}: {error}", path.display())))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), BuildError> {
+    fs::write(path, text).map_err(|error| BuildError::Unsupported(format!("{}: {error}", path.display())))
+}

@@ -1,0 +1,217 @@
+//! The beginning and the end of the program and of its threads.
+//!
+//! When `main` returns, or `exit` is called, a program ends, whatever its other threads do. Here the thread that ends it comes to its
+//! end, after its handlers, and the others go on; at the end of the execution nobody is said to be in a deadlock. Nothing is
+//! lost: whatever another thread can do before the program ends, it does in some execution, before or after that thread's
+//! last step. And nothing is invented: what others do after that last step they can do before the program ends, since
+//! between the last step and the end, of which the program can see nothing, any time may pass. What is not modelled is
+//! that the system ends threads in the middle, which no program can tell.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+
+use mazurka_program::{FailureKind, Stop};
+
+use super::stubs::{Passing, Stub, stubs};
+use super::thread::Status;
+use super::world::current;
+use super::{MainExits, arrive, caller};
+
+/// A function to be called at the end of the program, or of a thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handler {
+    function: usize,
+    argument: usize,
+}
+
+/// Runs the program: what its first thread does.
+pub(super) fn run_main() {
+    // SAFETY: the first thread of the world runs here. The functions are the program's, with the types of the platform's
+    // conventions; the arguments live as long as the world.
+    unsafe {
+        let world = current();
+        let pointers = &mut (*world).arguments.pointers;
+        let (count, arguments) = (pointers.len() as i32 - 1, pointers.as_mut_ptr());
+        let environment = arguments.add(count as usize);
+        for at in 0..(*world).init.len() {
+            let function: extern "C-unwind" fn(i32, *mut usize, *mut usize) =
+                std::mem::transmute((&(*world).init)[at]);
+            function(count, arguments, environment);
+        }
+        let main: extern "C-unwind" fn(i32, *mut usize, *mut usize) -> i32 =
+            std::mem::transmute((*world).image.main);
+        let status = main(count, arguments, environment);
+        if (*world).options.main_exits == MainExits::Process {
+            end_of_program(status);
+        } else {
+            end_of_thread(0);
+        }
+    }
+}
+
+/// Calls what was registered for the end of the program, last first.
+fn end_of_program(_status: i32) {
+    // SAFETY: a thread of the world runs here; no reference is kept across calls of the program.
+    unsafe {
+        let world = current();
+        super::tls::run_destructors();
+        while let Some(handler) = (*world).at_exit.pop() {
+            let function: extern "C-unwind" fn(usize) = std::mem::transmute(handler.function);
+            function(handler.argument);
+        }
+        for at in 0..(*world).fini.len() {
+            let function: extern "C-unwind" fn() = std::mem::transmute((&(*world).fini)[at]);
+            function();
+        }
+        (*world).over = true;
+    }
+}
+
+/// A thread has returned: its own variables are destroyed, and what it returned is kept for who joins it.
+pub(super) fn end_of_thread(result: usize) {
+    super::tls::run_destructors();
+    // SAFETY: a thread of the world runs here.
+    unsafe { (*current()).me().result = result };
+}
+
+/// The running thread ends here, wherever that is.
+pub(super) fn finish_here() -> ! {
+    // SAFETY: a thread of the world runs here.
+    unsafe { (*current()).me().status = Status::Finished };
+    arrive::leave()
+}
+
+extern "C-unwind" fn pthread_exit(result: usize) -> ! {
+    let place = caller();
+    {
+        // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
+        let world = unsafe { &mut *current() };
+        if world.image.unwinds {
+            let message = format!(
+                "pthread_exit{} is not supported in C++: objects on the stack would not be destroyed; return instead",
+                world.at_place(place)
+            );
+            world.fail(Stop::Bound(message));
+            arrive::stop_here();
+        }
+    }
+    end_of_thread(result);
+    finish_here()
+}
+
+extern "C-unwind" fn thrd_exit(result: i32) -> ! {
+    end_of_thread(result as isize as usize);
+    finish_here()
+}
+
+extern "C-unwind" fn exit(status: i32) -> ! {
+    end_of_program(status);
+    finish_here()
+}
+
+extern "C-unwind" fn quick_exit(_status: i32) -> ! {
+    // SAFETY: a thread of the world runs here.
+    unsafe { (*current()).over = true };
+    finish_here()
+}
+
+extern "C-unwind" fn atexit(function: usize) -> i32 {
+    at_exit(function, 0)
+}
+
+extern "C-unwind" fn cxa_atexit(function: usize, argument: usize, _object: usize) -> i32 {
+    at_exit(function, argument)
+}
+
+fn at_exit(function: usize, argument: usize) -> i32 {
+    // SAFETY: a thread of the world runs here.
+    unsafe { (*current()).at_exit.push(Handler { function, argument }) };
+    0
+}
+
+extern "C-unwind" fn cxa_finalize(_object: usize) {}
+
+extern "C-unwind" fn abort() -> ! {
+    let place = caller();
+    // SAFETY: a thread of the world runs here.
+    let name = unsafe { (*current()).name_of((*current()).running) };
+    match super::tls::handles_exception() {
+        // The C++ library calls it where it has begun to handle an exception, and found nobody who does.
+        true => arrive::fail_here(FailureKind::Exception, format!("{name} ends with an exception"), place),
+        false => arrive::fail_here(FailureKind::Panic, format!("{name} calls abort"), place),
+    }
+}
+
+/// A string of the program.
+pub(super) fn text(string: *const libc::c_char) -> String {
+    if string.is_null() {
+        return String::new();
+    }
+    // SAFETY: the program passes a C string where it must; a wild pointer faults, and the thread is thrown out.
+    unsafe { std::ffi::CStr::from_ptr(string) }.to_string_lossy().into_owned()
+}
+
+extern "C-unwind" fn assert_fail(
+    assertion: *const libc::c_char,
+    _file: *const libc::c_char,
+    _line: u32,
+    _function: *const libc::c_char,
+) -> ! {
+    let place = caller();
+    arrive::fail_here(FailureKind::Assertion, format!("assertion failed: {}", text(assertion)), place)
+}
+
+extern "C-unwind" fn verifier_error() -> ! {
+    let place = caller();
+    arrive::fail_here(FailureKind::Assertion, "the program reaches an error".to_owned(), place)
+}
+
+extern "C-unwind" fn verifier_assert(condition: i32) {
+    let place = caller();
+    if condition == 0 {
+        arrive::fail_here(FailureKind::Assertion, "assertion failed".to_owned(), place);
+    }
+}
+
+extern "C-unwind" fn verifier_assume(condition: i32) {
+    if condition == 0 {
+        // SAFETY: a thread of the world runs here.
+        unsafe { (*current()).assumed = true };
+        arrive::stop_here();
+    }
+}
+
+extern "C-unwind" fn stack_smashed() -> ! {
+    let place = caller();
+    arrive::fail_here(FailureKind::Memory, "a function wrote past the end of its variables".to_owned(), place)
+}
+
+/// The arguments of `main`: the texts, and pointers to them with a null pointer at the end.
+pub(super) struct Arguments {
+    _texts: Vec<CString>,
+    pub(super) pointers: Vec<usize>,
+}
+
+impl Arguments {
+    pub(super) fn new(arguments: &[String]) -> Result<Arguments, String> {
+        let texts: Result<Vec<CString>, _> = std::iter::once("program")
+            .chain(arguments.iter().map(String::as_str))
+            .map(CString::new)
+            .collect();
+        let texts = texts.map_err(|_| "an argument of the program has a zero byte".to_owned())?;
+        let pointers = texts.iter().map(|text| text.as_ptr().expose_provenance()).chain([0]).collect();
+        Ok(Arguments { _texts: texts, pointers })
+    }
+}
+
+/// What programs call.
+pub(super) fn interposed(list: &mut Vec<Stub>) {
+    list.extend(stubs! { Passing::Plain;
+        "pthread_exit" => pthread_exit, "thrd_exit" => thrd_exit, "exit" => exit, "_exit" => quick_exit,
+        "_Exit" => quick_exit, "quick_exit" => quick_exit, "atexit" => atexit, "__cxa_atexit" => cxa_atexit,
+        "__cxa_finalize" => cxa_finalize, "abort" => abort, "__assert_fail" => assert_fail,
+        "__VERIFIER_error" => verifier_error, "reach_error" => verifier_error,
+        "__VERIFIER_assert" => verifier_assert, "__VERIFIER_assume" => verifier_assume,
+        "__stack_chk_fail" => stack_smashed,
+    });
+}

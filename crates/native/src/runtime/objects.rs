@@ -1,0 +1,154 @@
+//! Locks, condition variables and the like: what they hold, now and after each earlier step.
+
+use mazurka_program::Location;
+use rustc_hash::FxHashMap;
+
+use super::shadow::Partition;
+
+/// The number of an object. It stays from execution to execution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub(crate) struct ObjectId(pub(crate) u32);
+
+/// What an object is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub(crate) enum Class {
+    Mutex,
+    Condition,
+    ReadWriteLock,
+    Semaphore,
+    Barrier,
+    Once,
+    Spinlock,
+}
+
+impl Class {
+    /// As people call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Class::Mutex => "mutex",
+            Class::Condition => "condition variable",
+            Class::ReadWriteLock => "read-write lock",
+            Class::Semaphore => "semaphore",
+            Class::Barrier => "barrier",
+            Class::Once => "once flag",
+            Class::Spinlock => "spin lock",
+        }
+    }
+}
+
+struct Object {
+    location: Location,
+    address: usize,
+    class: Class,
+    /// The execution that the rest is about; in any other the object is as its memory was initialised.
+    stamp: u64,
+    value: u64,
+    /// `(depth, value)`: after so many steps, until the next entry. Before the first it held `initial`.
+    history: Vec<(u32, u64)>,
+    initial: u64,
+    /// What it was initialised with: how many threads a barrier is for.
+    parameter: u64,
+    destroyed: bool,
+}
+
+/// All objects.
+#[derive(Default)]
+pub(crate) struct Objects {
+    list: Vec<Object>,
+    by_address: FxHashMap<(usize, Class), ObjectId>,
+    stamp: u64,
+}
+
+impl Objects {
+    /// A new execution: every object is as if it had not been used.
+    pub(crate) fn begin(&mut self) {
+        self.stamp += 1;
+    }
+
+    /// The object at an address.
+    pub(crate) fn at(&mut self, address: usize, class: Class, partition: &mut Partition) -> ObjectId {
+        if let Some(&object) = self.by_address.get(&(address, class)) {
+            if self.list[object.0 as usize].stamp != self.stamp {
+                self.renew(object, 0);
+            }
+            return object;
+        }
+        let object = ObjectId(self.list.len() as u32);
+        let (history, stamp) = (Vec::new(), self.stamp);
+        let location = partition.other();
+        self.list.push(Object {
+            location,
+            address,
+            class,
+            stamp,
+            value: 0,
+            history,
+            initial: 0,
+            parameter: 0,
+            destroyed: false,
+        });
+        self.by_address.insert((address, class), object);
+        object
+    }
+
+    fn renew(&mut self, object: ObjectId, initial: u64) {
+        let stamp = self.stamp;
+        let object = &mut self.list[object.0 as usize];
+        (object.stamp, object.value, object.initial) = (stamp, initial, initial);
+        (object.parameter, object.destroyed) = (0, false);
+        object.history.clear();
+    }
+
+    #[inline]
+    pub(crate) fn location(&self, object: ObjectId) -> Location {
+        self.list[object.0 as usize].location
+    }
+
+    #[inline]
+    pub(crate) fn value(&self, object: ObjectId) -> u64 {
+        self.list[object.0 as usize].value
+    }
+
+    /// Sets an object; `depth` is the number of steps with the one that sets it.
+    #[inline]
+    pub(crate) fn set(&mut self, object: ObjectId, value: u64, depth: u32) {
+        let object = &mut self.list[object.0 as usize];
+        object.value = value;
+        match object.history.last_mut() {
+            Some(last) if last.0 == depth => last.1 = value,
+            _ => object.history.push((depth, value)),
+        }
+    }
+
+    pub(crate) fn parameter(&self, object: ObjectId) -> u64 {
+        self.list[object.0 as usize].parameter
+    }
+
+    pub(crate) fn set_parameter(&mut self, object: ObjectId, parameter: u64) {
+        let object = &mut self.list[object.0 as usize];
+        (object.parameter, object.destroyed) = (parameter, false);
+    }
+
+    pub(crate) fn destroy(&mut self, object: ObjectId) {
+        self.list[object.0 as usize].destroyed = true;
+    }
+
+    pub(crate) fn is_destroyed(&self, object: ObjectId) -> bool {
+        self.list[object.0 as usize].destroyed
+    }
+
+    /// What an object held after so many steps.
+    pub(crate) fn at_depth(&self, object: ObjectId, depth: u32) -> u64 {
+        let object = &self.list[object.0 as usize];
+        let after = object.history.partition_point(|&(since, _)| since <= depth);
+        after.checked_sub(1).map_or(object.initial, |at| object.history[at].1)
+    }
+
+    pub(crate) fn address(&self, object: ObjectId) -> usize {
+        self.list[object.0 as usize].address
+    }
+
+    pub(crate) fn class(&self, object: ObjectId) -> Class {
+        self.list[object.0 as usize].class
+    }
+}

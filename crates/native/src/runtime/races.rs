@@ -1,0 +1,292 @@
+//! Data races: accesses of one cell, one of them a write and one of them not atomic, that nothing orders.
+//!
+//! What orders them is synchronisation: a lock that is given back and taken, a thread that is created or joined, an atomic
+//! write with release that is read with acquire. That is less than the order of dependent steps, in which every read comes
+//! after the write that it reads. Each thread has a vector clock, each location the clock that was released to it, and
+//! each cell knows who accessed it last. If accesses race in one execution, they race in all that are equivalent to it.
+
+use mazurka_program::{Access, AccessKind, FailureKind, Label, Location};
+
+use super::operation::Operation;
+use super::thread::Order;
+use super::world::World;
+
+/// How many steps of each thread happened before.
+type Clock = Vec<u32>;
+
+/// An access of a cell.
+#[derive(Clone, Copy)]
+struct Seen {
+    thread: u32,
+    /// The step of the thread.
+    at: u32,
+    place: usize,
+}
+
+/// The last accesses of a cell, one of each thread.
+#[derive(Default)]
+struct History {
+    plain_writes: Vec<Seen>,
+    plain_reads: Vec<Seen>,
+    atomic_writes: Vec<Seen>,
+    atomic_reads: Vec<Seen>,
+}
+
+#[derive(Default)]
+struct Place {
+    /// The execution that the rest is about.
+    stamp: u64,
+    released: Clock,
+    history: History,
+}
+
+#[derive(Default)]
+struct Clocks {
+    now: Clock,
+    /// What an acquire fence would take over.
+    fetched: Clock,
+    /// What a release fence has left for atomic writes that release nothing.
+    fenced: Clock,
+}
+
+/// What is known of synchronisation in an execution.
+#[derive(Default)]
+pub(crate) struct Watch {
+    pub(crate) enabled: bool,
+    stamp: u64,
+    threads: Vec<Clocks>,
+    /// By location.
+    places: Vec<Place>,
+}
+
+fn join(into: &mut Clock, other: &[u32]) {
+    if into.len() < other.len() {
+        into.resize(other.len(), 0);
+    }
+    into.iter_mut().zip(other).for_each(|(a, b)| *a = (*a).max(*b));
+}
+
+fn copy(into: &mut Clock, other: &[u32]) {
+    into.clear();
+    into.extend_from_slice(other);
+}
+
+/// Notes an access as the last one of its thread.
+fn note(list: &mut Vec<Seen>, seen: Seen) {
+    match list.iter_mut().find(|other| other.thread == seen.thread) {
+        Some(other) => *other = seen,
+        None => list.push(seen),
+    }
+}
+
+impl Order {
+    fn acquires(self) -> bool {
+        matches!(self, Order::Acquire | Order::Both)
+    }
+
+    fn releases(self) -> bool {
+        matches!(self, Order::Release | Order::Both)
+    }
+}
+
+impl Watch {
+    pub(crate) fn new(enabled: bool) -> Watch {
+        Watch { enabled, ..Watch::default() }
+    }
+
+    pub(crate) fn begin(&mut self) {
+        self.stamp += 1;
+        for clocks in &mut self.threads {
+            clocks.now.clear();
+            clocks.fetched.clear();
+            clocks.fenced.clear();
+        }
+    }
+
+    fn clocks(&mut self, thread: u32) -> &mut Clocks {
+        let index = thread as usize;
+        if self.threads.len() <= index {
+            self.threads.resize_with(index + 1, Clocks::default);
+        }
+        let clocks = &mut self.threads[index];
+        if clocks.now.len() <= index {
+            clocks.now.resize(index + 1, 0);
+        }
+        clocks
+    }
+
+    fn place(&mut self, location: Location) -> usize {
+        let index = location.0 as usize;
+        if self.places.len() <= index {
+            self.places.resize_with(index + 1, Place::default);
+        }
+        let (stamp, place) = (self.stamp, &mut self.places[index]);
+        if place.stamp != stamp {
+            place.stamp = stamp;
+            place.released.clear();
+            let history = &mut place.history;
+            for list in [
+                &mut history.plain_writes,
+                &mut history.plain_reads,
+                &mut history.atomic_writes,
+                &mut history.atomic_reads,
+            ] {
+                list.clear();
+            }
+        }
+        index
+    }
+
+    /// A thread takes a step.
+    fn tick(&mut self, thread: u32) -> u32 {
+        let own = &mut self.clocks(thread).now[thread as usize];
+        *own += 1;
+        *own
+    }
+
+    /// A step takes over what was released to a location, and releases to it.
+    fn synchronise(&mut self, thread: u32, location: Location, kind: AccessKind, order: Order) {
+        let index = self.place(location);
+        self.clocks(thread);
+        let Watch { threads, places, .. } = self;
+        let (clocks, released) = (&mut threads[thread as usize], &mut places[index].released);
+        if kind != AccessKind::Write {
+            join(if order.acquires() { &mut clocks.now } else { &mut clocks.fetched }, released);
+        }
+        match kind {
+            AccessKind::Read => {}
+            // What was released before is read by nobody from now on.
+            AccessKind::Write if order.releases() => copy(released, &clocks.now),
+            AccessKind::Write => copy(released, &clocks.fenced),
+            _ if order.releases() => join(released, &clocks.now),
+            _ => join(released, &clocks.fenced),
+        }
+    }
+
+    /// The accesses of a cell that race with one of a thread, and notes that one.
+    fn meet(
+        &mut self,
+        location: Location,
+        kind: AccessKind,
+        atomic: bool,
+        seen: Seen,
+        racing: &mut Vec<(Seen, bool)>,
+    ) {
+        let index = self.place(location);
+        self.clocks(seen.thread);
+        let Watch { threads, places, .. } = self;
+        let (now, history) = (&threads[seen.thread as usize].now, &mut places[index].history);
+        let unordered = |other: &&Seen| {
+            other.thread != seen.thread && now.get(other.thread as usize).is_none_or(|&at| at < other.at)
+        };
+        let write = !kind.is_read();
+        racing.extend(history.plain_writes.iter().filter(unordered).map(|seen| (*seen, true)));
+        if !atomic {
+            racing.extend(history.atomic_writes.iter().filter(unordered).map(|seen| (*seen, true)));
+        }
+        if write {
+            racing.extend(history.plain_reads.iter().filter(unordered).map(|seen| (*seen, false)));
+            if !atomic {
+                racing.extend(history.atomic_reads.iter().filter(unordered).map(|seen| (*seen, false)));
+            }
+        }
+        let list = match (write, atomic) {
+            (true, false) => &mut history.plain_writes,
+            (false, false) => &mut history.plain_reads,
+            (true, true) => &mut history.atomic_writes,
+            (false, true) => &mut history.atomic_reads,
+        };
+        note(list, seen);
+    }
+
+    /// A thread comes to its end, which is released to a location.
+    pub(crate) fn end(&mut self, thread: u32, end: Location) {
+        self.tick(thread);
+        self.synchronise(thread, end, AccessKind::Write, Order::Both);
+    }
+
+    /// What another thread had done by now happens before a thread.
+    fn inherit(&mut self, child: u32, parent: u32) {
+        let clock = self.clocks(parent).now.clone();
+        join(&mut self.clocks(child).now, &clock);
+    }
+}
+
+impl World {
+    /// A step accesses one cell of memory.
+    pub(crate) fn watch_access(&mut self, access: Access, order: Order, place: usize) {
+        let thread = self.running;
+        let at = self.watch.tick(thread);
+        self.watch_cells(&[access], order, Seen { thread, at, place });
+    }
+
+    fn watch_cells(&mut self, accesses: &[Access], order: Order, seen: Seen) {
+        let mut racing = Vec::new();
+        for access in accesses {
+            for location in access.locations() {
+                if self.partition.memory(location).is_none() {
+                    continue;
+                }
+                let atomic = order != Order::Plain;
+                if atomic {
+                    self.watch.synchronise(seen.thread, location, access.kind, order);
+                }
+                self.watch.meet(location, access.kind, atomic, seen, &mut racing);
+                for (other, wrote) in racing.drain(..) {
+                    self.report_race(location, (other, wrote), (seen, !access.kind.is_read()));
+                }
+            }
+        }
+    }
+
+    /// A step does an operation, with this label.
+    pub(crate) fn watch_operation(&mut self, label: &Label, operation: &dyn Operation, place: usize) {
+        let thread = self.running;
+        let at = self.watch.tick(thread);
+        for access in &label.accesses {
+            for location in access.locations().filter(|&at| self.partition.memory(at).is_none()) {
+                self.watch.synchronise(thread, location, access.kind, Order::Both);
+            }
+        }
+        let seen = Seen { thread, at, place };
+        match operation.only_reads() {
+            true => {
+                let read = |access: &Access| Access { kind: AccessKind::Read, ..*access };
+                let accesses: Vec<Access> = label.accesses.iter().map(read).collect();
+                self.watch_cells(&accesses, operation.order(), seen);
+            }
+            false => self.watch_cells(&label.accesses, operation.order(), seen),
+        }
+        for child in &label.spawned {
+            self.watch.inherit(child.0, thread);
+        }
+    }
+
+    /// A fence of the running thread.
+    pub(crate) fn watch_fence(&mut self, order: Order) {
+        let clocks = self.watch.clocks(self.running);
+        if order.acquires() {
+            let fetched = std::mem::take(&mut clocks.fetched);
+            join(&mut clocks.now, &fetched);
+        }
+        if order.releases() {
+            copy(&mut clocks.fenced, &clocks.now);
+        }
+    }
+
+    #[cold]
+    fn report_race(&mut self, location: Location, first: (Seen, bool), second: (Seen, bool)) {
+        let Some(cell) = self.partition.memory(location) else { return };
+        let told = |(seen, write): (Seen, bool)| {
+            let what = if write { "writes" } else { "reads" };
+            format!("{} {what} it{}", self.name_of(seen.thread), self.at_place(seen.place))
+        };
+        let message = format!(
+            "{}: {}, {}, and nothing orders the two",
+            self.memory_name(cell.address, cell.size),
+            told(first),
+            told(second)
+        );
+        self.report(FailureKind::DataRace, message, second.0.place);
+    }
+}

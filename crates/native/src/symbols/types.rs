@@ -1,0 +1,300 @@
+//! Types of variables, as the debugging information has them: only what naming parts and writing values needs.
+
+use std::collections::HashMap;
+
+use gimli::{AttributeValue, DwAt, Dwarf, Reader, Unit, UnitOffset};
+
+use super::Bytes;
+
+/// A type, by its place in [`Types`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TypeId(usize);
+
+/// What a type is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Numbers with a sign.
+    Signed,
+    /// Numbers without.
+    Unsigned,
+    /// Characters.
+    Char,
+    /// Truth values.
+    Bool,
+    /// Numbers with a fraction.
+    Float,
+    /// Addresses.
+    Pointer,
+    /// Names for numbers.
+    Enum(Vec<(i64, String)>),
+    /// Several things, one after the other or in one place.
+    Record(Vec<Member>),
+    /// Several things of one type.
+    Array(TypeId),
+    /// Something else.
+    Opaque,
+}
+
+/// A part of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name, if it has one that is for people.
+    pub name: Option<String>,
+    /// Where it begins.
+    pub offset: u64,
+    /// What it is.
+    pub kind: TypeId,
+}
+
+/// A type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Type {
+    /// What it is.
+    pub kind: Kind,
+    /// Its size in bytes; 0 if that is not known.
+    pub size: u64,
+}
+
+/// All types that were met.
+#[derive(Debug, Default)]
+pub struct Types {
+    types: Vec<Type>,
+    known: HashMap<(usize, usize), TypeId>,
+}
+
+/// A part of something of a type: its name, and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What to put behind the name of the whole: `.slots[2].value`.
+    pub path: String,
+    /// The type, if the part is all of it.
+    pub kind: Option<TypeId>,
+}
+
+impl Types {
+    /// The type of a number.
+    pub fn get(&self, id: TypeId) -> Option<&Type> {
+        self.types.get(id.0)
+    }
+
+    /// The part of so many bytes at an offset of something of a type.
+    pub fn part(&self, whole: TypeId, offset: u64, size: u64) -> Part {
+        let (mut id, mut offset, mut path) = (whole, offset, String::new());
+        while let Some(Type { kind, size: all }) = self.get(id) {
+            let is_whole = offset == 0 && size >= *all && *all > 0;
+            match kind {
+                // A record may consist of one thing.
+                Kind::Record(members) if is_whole && self.member(members, 0, size).is_none() => break,
+                Kind::Array(_) if is_whole => break,
+                Kind::Array(element) => {
+                    let each = self.get(*element).map_or(0, |element| element.size);
+                    if each == 0 || (offset % each + size > each && size > each) {
+                        break;
+                    }
+                    path += &format!("[{}]", offset / each);
+                    (id, offset) = (*element, offset % each);
+                }
+                Kind::Record(members) => {
+                    let Some(member) = self.member(members, offset, size) else { break };
+                    if let Some(name) = &member.name {
+                        path += &format!(".{name}");
+                    }
+                    (id, offset) = (member.kind, offset - member.offset);
+                }
+                _ => break,
+            }
+        }
+        let whole = offset == 0 && self.get(id).is_some_and(|found| found.size == size);
+        if offset > 0 {
+            path += &format!("+{offset}");
+        }
+        Part { path, kind: whole.then_some(id) }
+    }
+
+    /// The member that has some bytes. Those of a union overlap: best is one that has a part of just these bytes, then the
+    /// smallest.
+    fn member<'m>(&self, members: &'m [Member], offset: u64, size: u64) -> Option<&'m Member> {
+        let size_of = |member: &Member| self.get(member.kind).map_or(0, |kind| kind.size);
+        let has =
+            |member: &&Member| member.offset <= offset && offset + size <= member.offset + size_of(member);
+        let fits = |member: &Member| self.part(member.kind, offset - member.offset, size).kind.is_some();
+        let mut having = members.iter().filter(has);
+        let first = having.next()?;
+        match having.next() {
+            None => Some(first),
+            Some(_) => members.iter().filter(has).min_by_key(|member| (!fits(member), size_of(member))),
+        }
+    }
+}
+
+/// Reads the types of one unit.
+pub struct Reading<'r> {
+    /// All of the debugging information.
+    pub dwarf: &'r Dwarf<Bytes>,
+    /// The unit.
+    pub unit: &'r Unit<Bytes>,
+    /// Its number.
+    pub number: usize,
+}
+
+impl Reading<'_> {
+    /// The type that an entry says it has.
+    pub fn type_of(&self, types: &mut Types, value: Option<AttributeValue<Bytes>>) -> TypeId {
+        match value {
+            Some(AttributeValue::UnitRef(offset)) => self.read(types, offset, 0),
+            _ => opaque(types),
+        }
+    }
+
+    fn read(&self, types: &mut Types, offset: UnitOffset, depth: usize) -> TypeId {
+        let key = (self.number, offset.0);
+        if let Some(&known) = types.known.get(&key) {
+            return known;
+        }
+        // It is known before it is read, as types can contain pointers to themselves and, in broken files, themselves.
+        let id = opaque(types);
+        types.known.insert(key, id);
+        if depth < 200
+            && let Some(read) = self.read_new(types, offset, depth)
+        {
+            types.types[id.0] = read;
+        }
+        id
+    }
+
+    fn read_new(&self, types: &mut Types, offset: UnitOffset, depth: usize) -> Option<Type> {
+        let entry = self.unit.entry(offset).ok()?;
+        let size = entry.attr_value(gimli::DW_AT_byte_size).and_then(|size| size.udata_value()).unwrap_or(0);
+        let inner = |types: &mut Types| match entry.attr_value(gimli::DW_AT_type) {
+            Some(AttributeValue::UnitRef(offset)) => Some(self.read(types, offset, depth + 1)),
+            _ => None,
+        };
+        let kind = match entry.tag() {
+            gimli::DW_TAG_typedef
+            | gimli::DW_TAG_const_type
+            | gimli::DW_TAG_volatile_type
+            | gimli::DW_TAG_atomic_type
+            | gimli::DW_TAG_restrict_type => {
+                let inner = inner(types)?;
+                return types.get(inner).cloned();
+            }
+            gimli::DW_TAG_base_type => match entry.attr_value(gimli::DW_AT_encoding) {
+                Some(AttributeValue::Encoding(gimli::DW_ATE_signed)) => Kind::Signed,
+                Some(AttributeValue::Encoding(gimli::DW_ATE_boolean)) => Kind::Bool,
+                Some(AttributeValue::Encoding(gimli::DW_ATE_float)) => Kind::Float,
+                Some(AttributeValue::Encoding(gimli::DW_ATE_signed_char | gimli::DW_ATE_unsigned_char)) => {
+                    Kind::Char
+                }
+                _ => Kind::Unsigned,
+            },
+            gimli::DW_TAG_pointer_type
+            | gimli::DW_TAG_reference_type
+            | gimli::DW_TAG_rvalue_reference_type => {
+                return Some(Type { kind: Kind::Pointer, size: 8 });
+            }
+            gimli::DW_TAG_enumeration_type => Kind::Enum(self.names(offset)),
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
+                if entry.attr_value(gimli::DW_AT_declaration).is_some() {
+                    return None;
+                }
+                Kind::Record(self.members(types, offset, depth))
+            }
+            gimli::DW_TAG_array_type => {
+                let element = inner(types)?;
+                return self.array(types, offset, element);
+            }
+            _ => return None,
+        };
+        Some(Type { kind, size })
+    }
+
+    /// The entries right below one, each as a function sees it.
+    fn children(&self, offset: UnitOffset, mut with: impl FnMut(&gimli::DebuggingInformationEntry<Bytes>)) {
+        let Ok(mut tree) = self.unit.entries_tree(Some(offset)) else { return };
+        let Ok(root) = tree.root() else { return };
+        let mut children = root.children();
+        while let Ok(Some(child)) = children.next() {
+            with(child.entry());
+        }
+    }
+
+    fn names(&self, offset: UnitOffset) -> Vec<(i64, String)> {
+        let mut names = Vec::new();
+        self.children(offset, |entry| {
+            let value = entry.attr_value(gimli::DW_AT_const_value).and_then(|value| value.sdata_value());
+            if let (gimli::DW_TAG_enumerator, Some(value), Some(name)) =
+                (entry.tag(), value, self.text(entry, gimli::DW_AT_name))
+            {
+                names.push((value, name));
+            }
+        });
+        names
+    }
+
+    fn members(&self, types: &mut Types, offset: UnitOffset, depth: usize) -> Vec<Member> {
+        let mut members = Vec::new();
+        self.children(offset, |entry| {
+            let is_base = entry.tag() == gimli::DW_TAG_inheritance;
+            // Static members are variables; bit-fields have no address of their own.
+            let is_part = entry.tag() == gimli::DW_TAG_member
+                && entry.attr_value(gimli::DW_AT_declaration).is_none()
+                && entry.attr_value(gimli::DW_AT_bit_size).is_none();
+            if !is_base && !is_part {
+                return;
+            }
+            let at =
+                entry.attr_value(gimli::DW_AT_data_member_location).map_or(Some(0), |at| at.udata_value());
+            if let (Some(at), Some(AttributeValue::UnitRef(kind))) = (at, entry.attr_value(gimli::DW_AT_type))
+            {
+                members.push((
+                    at,
+                    kind,
+                    self.text(entry, gimli::DW_AT_name).filter(|name| !is_base && is_for_people(name)),
+                ));
+            }
+        });
+        let read = members.into_iter().map(|(offset, kind, name)| Member {
+            name,
+            offset,
+            kind: self.read(types, kind, depth + 1),
+        });
+        read.collect()
+    }
+
+    fn array(&self, types: &mut Types, offset: UnitOffset, element: TypeId) -> Option<Type> {
+        let mut counts = Vec::new();
+        self.children(offset, |entry| {
+            if entry.tag() == gimli::DW_TAG_subrange_type {
+                let number = |name| entry.attr_value(name).and_then(|value| value.udata_value());
+                let count =
+                    number(gimli::DW_AT_count).or_else(|| number(gimli::DW_AT_upper_bound)?.checked_add(1));
+                counts.push(count.unwrap_or(0));
+            }
+        });
+        // An array of several dimensions is an array of arrays.
+        let mut found = types.get(element)?.clone();
+        let mut inner = element;
+        for count in counts.into_iter().rev() {
+            found = Type { kind: Kind::Array(inner), size: count.saturating_mul(found.size) };
+            types.types.push(found.clone());
+            inner = TypeId(types.types.len() - 1);
+        }
+        Some(found)
+    }
+
+    /// A text that an entry has.
+    pub fn text(&self, entry: &gimli::DebuggingInformationEntry<Bytes>, name: DwAt) -> Option<String> {
+        let text = self.dwarf.attr_string(self.unit, entry.attr_value(name)?).ok()?;
+        Some(text.to_string_lossy().ok()?.into_owned())
+    }
+}
+
+fn opaque(types: &mut Types) -> TypeId {
+    types.types.push(Type { kind: Kind::Opaque, size: 0 });
+    TypeId(types.types.len() - 1)
+}
+
+/// Names of the C++ library's insides are not: `counter._M_i` is `counter` to those who declared it.
+fn is_for_people(name: &str) -> bool {
+    !name.starts_with("_M_") && !name.starts_with("__")
+}
