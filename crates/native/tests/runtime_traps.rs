@@ -28,6 +28,29 @@ fn an_endless_loop() {
     assert_eq!(kinds, [FailureKind::Hang]);
 }
 
+/// Who spins on what nobody has written so far is seen to spin long before it counts as stuck.
+#[test]
+fn a_loop_on_a_variable_that_nobody_has_written() {
+    let text = |writes: &str| {
+        format!(
+            "#include <pthread.h>
+             static int ready;
+             static void *f(void *u) {{ {writes} return u; }}
+             int main(void) {{ pthread_t t; pthread_create(&t, 0, f, 0); while (!ready) {{}}
+                 pthread_join(t, 0); return 0; }}"
+        )
+    };
+    for (writes, kinds) in [("ready = 1;", &[][..]), ("", &[FailureKind::Livelock][..])] {
+        let scratch = Scratch::new();
+        let patience = Duration::from_secs(60);
+        let program = program(&scratch, &text(writes), Options { patience, ..sequential() });
+        let mut met = Met::default();
+        explore(&program, Algorithm::Optimal, &Search::default(), &mut met);
+        let found: Vec<FailureKind> = met.failures.iter().map(|failure| failure.0).collect();
+        assert_eq!(found, kinds, "{writes}");
+    }
+}
+
 #[test]
 fn memory_that_is_touched_unannounced() {
     let text = r"

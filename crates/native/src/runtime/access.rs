@@ -49,6 +49,10 @@ pub(super) unsafe fn announce<const N: usize>(
         } else if is_quiet(first, (*world).running, !kind.is_read())
             && std::slice::from_raw_parts(word, N).iter().all(|&other| other == first)
         {
+            if (*world).expose && (*world).expose(address, N, kind) {
+                announce_any(address, N, place, kind, order);
+                return;
+            }
             if !kind.is_read() && !(*world).is_own_stack(address) {
                 (*world).me().quiet.clear();
             }
@@ -141,6 +145,15 @@ impl Operation for Ranges {
 }
 
 impl World {
+    /// Makes a variable that a thread goes on reading a location. Says whether it is one now.
+    #[cold]
+    fn expose(&mut self, address: usize, size: usize, kind: AccessKind) -> bool {
+        let World { partition, shadow, running, .. } = self;
+        let exposed = kind.is_read() && partition.expose(shadow.words(address, size), address, *running);
+        self.expose = !exposed;
+        exposed
+    }
+
     /// Whether an address is on the stack of the running thread.
     #[inline]
     fn is_own_stack(&mut self, address: usize) -> bool {

@@ -4,6 +4,10 @@
 //! whether anything has happened since the last one; if nothing has for as long as the options say, and if the program's
 //! own code runs, the coroutine is made to end, as after a fault. Code of libraries and of the runtime is left alone: it
 //! comes to an end, and the next tick finds the program's.
+//!
+//! Who spins on a variable that nobody has written so far comes to no operation either, since others can't notice that it
+//! reads. So long before that, what a thread goes on reading and nobody has written becomes a location: the search begins
+//! again, and the loop can be seen for what it is.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -14,7 +18,10 @@ use std::time::Duration;
 use super::world::World;
 
 /// How often the handler looks.
-const TICK: Duration = Duration::from_millis(250);
+const TICK: Duration = Duration::from_millis(50);
+
+/// After so many ticks without an operation, a variable that the thread reads is exposed; and again after as many more.
+const EXPOSE: u32 = 2;
 
 thread_local! {
     static TIMER: Cell<libc::timer_t> = const { Cell::new(ptr::null_mut()) };
@@ -56,7 +63,7 @@ pub(super) fn start() {
 ///
 /// # Safety
 /// A thread of the world must run, and be interrupted.
-pub(super) unsafe fn is_stuck(world: *const World, instruction: usize) -> bool {
+pub(super) unsafe fn is_stuck(world: *mut World, instruction: usize) -> bool {
     // SAFETY: by the contract of this function; these fields are plain numbers.
     let (turns, depth, patience) = unsafe { ((*world).turns, (*world).depth, (*world).options.patience) };
     let (seen_turns, seen_depth, ticks) = SEEN.with(Cell::get);
@@ -64,8 +71,13 @@ pub(super) unsafe fn is_stuck(world: *const World, instruction: usize) -> bool {
         SEEN.with(|cell| cell.set((turns, depth, 0)));
         return false;
     }
-    SEEN.with(|cell| cell.set((turns, depth, ticks.saturating_add(1))));
+    let ticks = ticks.saturating_add(1);
+    SEEN.with(|cell| cell.set((turns, depth, ticks)));
+    if ticks % EXPOSE == 0 {
+        // SAFETY: as above; the thread that is interrupted looks at it when it announces its next access.
+        unsafe { (&raw mut (*world).expose).write_volatile(true) };
+    }
     // SAFETY: as above.
     let in_program = unsafe { (*world).image.extent.contains(&instruction) };
-    in_program && TICK * (ticks + 1) >= patience
+    in_program && TICK * ticks >= patience
 }

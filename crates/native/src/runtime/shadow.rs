@@ -127,6 +127,18 @@ impl Partition {
         words.fill(location.0);
     }
 
+    /// Bytes that were only read become a location, before anybody writes them. Says whether they were such.
+    pub(crate) fn expose(&mut self, words: &mut [u32], address: usize, thread: u32) -> bool {
+        let word = words.first().copied().unwrap_or_default();
+        let read = word == READ_ONLY || word == private(thread, false);
+        if read {
+            self.news = true;
+            let location = self.cell(Cell { address, size: words.len() });
+            words.fill(location.0);
+        }
+        read
+    }
+
     /// A thread touches a cell, from `at` on, up to `end`. Gives how many bytes of the access that were.
     fn touch(
         &mut self,

@@ -111,6 +111,8 @@ pub(crate) struct World {
     pub(crate) heap_offset: usize,
     /// How often a thread has been resumed: so that who runs for too long is noticed.
     pub(crate) turns: u64,
+    /// Whether the next variable that is read and that nobody has written is to be a location.
+    pub(crate) expose: bool,
     /// How many executions have come to their end.
     pub(crate) completed: u64,
 }
@@ -169,6 +171,7 @@ impl World {
             heap_len: MAX_THREADS * SLOT,
             heap_offset,
             turns: 0,
+            expose: false,
             completed: 0,
             options,
         })
