@@ -1,0 +1,160 @@
+//! The one operation behind all methods of all atomic types, in terms of bits.
+
+use std::panic::Location as Caller;
+use std::sync::atomic::Ordering;
+
+use mazurka_program::{AccessKind, Location};
+
+use crate::runtime::identity::Object;
+use crate::runtime::operation::{Operation, Step};
+use crate::runtime::spin::Registers;
+use crate::runtime::{Whole, World, operate_from, with_world};
+
+/// Notes the first use of an ordering weaker than `SeqCst`.
+pub(super) fn note_ordering(world: &mut World, order: Ordering, place: &'static Caller<'static>) {
+    if order != Ordering::SeqCst && world.weak_ordering.is_none() {
+        world.weak_ordering = Some(place);
+    }
+}
+
+/// What an operation makes of the value it finds; none if it leaves it.
+pub(super) enum Effect<'a> {
+    Load,
+    Store(u64),
+    /// A read-modify-write.
+    Update(&'a dyn Fn(u64) -> u64),
+    /// A compare-exchange: the expected value and the new one.
+    Exchange(u64, u64),
+}
+
+/// An operation on an atomic, in terms of its bits.
+struct Access<'a> {
+    location: Location,
+    effect: Effect<'a>,
+    name: &'static str,
+    show: fn(u64) -> String,
+    /// The value before.
+    found: u64,
+}
+
+impl Operation for Access<'_> {
+    fn is_plain(&self) -> bool {
+        true
+    }
+
+    fn repeat(&mut self, world: &mut World, place: &'static Caller<'static>, top: usize) -> bool {
+        let found = repeat(world, self.location, &self.effect, place, top);
+        self.found = found.unwrap_or(self.found);
+        found.is_some()
+    }
+
+    #[inline]
+    fn perform(&mut self, step: &mut Step<'_>) {
+        let at = self.location;
+        match self.effect {
+            Effect::Load => self.found = step.read(at, AccessKind::Read),
+            Effect::Store(value) => {
+                step.touch(at, AccessKind::Write);
+                step.write(at, value);
+            }
+            Effect::Update(new) => {
+                self.found = step.read(at, AccessKind::Update);
+                step.write(at, new(self.found));
+            }
+            Effect::Exchange(expected, value) => {
+                let equal = step.peek(at) == expected;
+                // With static footprints a failed exchange counts as a successful one.
+                let kind = if equal || step.world.foresee { AccessKind::Update } else { AccessKind::Read };
+                self.found = step.read(at, kind);
+                if equal {
+                    step.write(at, value);
+                }
+                if !step.world.foresee {
+                    step.varies();
+                }
+            }
+        }
+    }
+
+    fn describe(&self, world: &World) -> String {
+        let show = self.show;
+        let arguments = match self.effect {
+            Effect::Store(value) => show(value),
+            Effect::Exchange(expected, value) => format!("{}, {}", show(expected), show(value)),
+            _ => String::new(),
+        };
+        format!("{}.{}({arguments})", world.name_of_location(self.location), self.name)
+    }
+
+    fn show(&self, value: u64) -> String {
+        (self.show)(value)
+    }
+}
+
+/// An atomic type.
+#[derive(Clone, Copy)]
+pub(super) struct Kind {
+    pub(super) name: &'static str,
+    pub(super) show: fn(u64) -> String,
+}
+
+/// Does an operation on the atomic of an object; gives the value before. None outside of a check.
+///
+/// A function of its own, so that the frame of the caller, which may be compared, has nothing in it that depends on what
+/// happens here. The registers are those of the caller.
+#[inline(never)]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn access(
+    registers: &Registers,
+    object: &Object,
+    kind: Kind,
+    first: impl FnOnce() -> u64,
+    effect: Effect<'_>,
+    name: &'static str,
+    order: Ordering,
+    place: &'static Caller<'static>,
+) -> Option<u64> {
+    let (location, repeated) = with_world(|world| {
+        if order != Ordering::SeqCst {
+            note_ordering(world, order, place);
+        }
+        let location = world.locate(object, Whole::of(object), kind.name, first);
+        (location, repeat(world, location, &effect, place, registers.top()))
+    })?;
+    if repeated.is_some() {
+        return repeated;
+    }
+    let mut access = Access { location, effect, name, show: kind.show, found: 0 };
+    operate_from(&mut access, place, registers);
+    Some(access.found)
+}
+
+/// Does the operation at once, if that is what the execution has to do again; gives the value before. It does what
+/// [`Access::perform`] does, and no more.
+#[inline]
+fn repeat(
+    world: &mut World,
+    location: Location,
+    effect: &Effect<'_>,
+    place: &'static Caller<'static>,
+    top: usize,
+) -> Option<u64> {
+    if !world.may_repeat(place) {
+        return None;
+    }
+    let found = world.cells.get(location);
+    let (kind, new) = match *effect {
+        Effect::Load => (AccessKind::Read, None),
+        Effect::Store(value) => (AccessKind::Write, Some(value)),
+        Effect::Update(new) => (AccessKind::Update, Some(new(found))),
+        Effect::Exchange(expected, value) if found == expected => (AccessKind::Update, Some(value)),
+        Effect::Exchange(..) if world.foresee => (AccessKind::Update, None),
+        Effect::Exchange(..) => (AccessKind::Read, None),
+    };
+    if !world.expects(location, kind) {
+        return None;
+    }
+    let silent = new.is_none_or(|value| world.rewrite(location, value));
+    world.repeated(place, top, silent.then_some(location));
+    Some(found)
+}
