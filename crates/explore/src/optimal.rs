@@ -110,7 +110,8 @@ impl<R: Run> Search<'_, R> {
         self.plans.nodes[depth].done += 1;
         self.plans.sleep.back_to(depth);
         let (process, choice) = (trace.process(depth), trace.choice(depth));
-        self.plans.sleep.add(process, choice, trace.alternatives(depth), trace.accesses(depth));
+        let accesses = trace.accesses(depth).iter().copied();
+        self.plans.sleep.add(process, choice, trace.alternatives(depth), accesses);
         // Under another outcome of a step that others depend on, what was planned for the old one says nothing.
         let outcome = |k: usize| trace.alternatives(k) > 1 && !trace.accesses(k).is_empty();
         if (depth..self.shared).any(outcome) {

@@ -75,12 +75,18 @@ impl SleepSets {
 
     /// Puts an event to sleep at the last level.
     #[inline]
-    pub fn add(&mut self, process: ProcessId, choice: u32, alternatives: u32, accesses: &[Access]) {
+    pub fn add(
+        &mut self,
+        process: ProcessId,
+        choice: u32,
+        alternatives: u32,
+        accesses: impl Iterator<Item = Access>,
+    ) {
         if let Some(level) = self.levels.last_mut() {
             level.asleep |= bit(process);
         }
         let start = self.accesses.len() as u32;
-        self.accesses.extend_from_slice(accesses);
+        self.accesses.extend(accesses);
         let accesses = (start, self.accesses.len() as u32);
         self.sleepers.push(Sleeper { process, choice, alternatives, accesses });
     }

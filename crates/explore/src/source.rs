@@ -208,7 +208,8 @@ impl<R: Run> Search<'_, R> {
         if trace.len() > level {
             self.sleep.back_to(level);
             let (process, choice) = (trace.process(level), trace.choice(level));
-            self.sleep.add(process, choice, trace.alternatives(level), trace.accesses(level));
+            let accesses = trace.accesses(level).iter().copied();
+            self.sleep.add(process, choice, trace.alternatives(level), accesses);
         }
     }
 

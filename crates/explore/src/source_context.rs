@@ -11,16 +11,19 @@
 //! Where we differ besides, as `source` does: static footprints, guarded steps, several outcomes. And states are compared with their
 //! names, and with what failed on the way: a failure is no part of the state, so it would be lost with the cut.
 
+mod comparisons;
+mod sequence;
+
 use std::ops::ControlFlow;
-use std::rc::Rc;
 
-use mazurka_program::{Access, Footprints, ProcessId, ProcessSet, Program, Renamed, Run};
-use mazurka_trace::dependence::dependent;
+use mazurka_program::{Access, AccessKind, Footprints, ProcessId, ProcessSet, Program, Run};
 
-use crate::convergent::comparable_state;
+use crate::sleep::SleepSets;
 use crate::source::collect_initials;
 use crate::walk::Walk;
 use crate::{Ending, Monitor, Options, Summary};
+use comparisons::Comparisons;
+use sequence::Sequence;
 
 pub(crate) fn explore<P: Program>(
     program: &P,
@@ -28,49 +31,17 @@ pub(crate) fn explore<P: Program>(
     monitor: &mut dyn Monitor<P::Run>,
 ) -> Summary {
     let walk = Walk::new(program, Footprints::Static, options, monitor);
-    let mut search = Search { walk, nodes: Vec::new(), initials: Vec::new() };
+    let mut search = Search {
+        walk,
+        nodes: Vec::new(),
+        raced: SleepSets::default(),
+        comparisons: Comparisons::default(),
+        initials: Vec::new(),
+    };
     // The answer is in the summary: a search that ends early has noted why.
     let _ = search.run();
     let _ = search.note_memory();
     search.walk.summary()
-}
-
-/// An event of a sequence that sleeps.
-#[derive(Debug)]
-struct Event {
-    process: ProcessId,
-    choice: u32,
-    accesses: Box<[Access]>,
-}
-
-impl Event {
-    fn is(&self, process: ProcessId, choice: u32) -> bool {
-        self.process == process && self.choice == choice
-    }
-}
-
-/// A sequence that sleeps: its events from `next` on; the others have been taken.
-#[derive(Clone, Debug)]
-struct Sequence {
-    events: Rc<[Event]>,
-    next: usize,
-}
-
-impl Sequence {
-    fn rest(&self) -> &[Event] {
-        &self.events[self.next..]
-    }
-
-    /// Lines 15-16: what is left of it behind a step; none if the step wakes it.
-    fn behind(&self, process: ProcessId, choice: u32, step: &[Access]) -> Option<Sequence> {
-        let rest = self.rest();
-        if rest[0].is(process, choice) {
-            let next = self.next + 1;
-            return (next < self.events.len()).then(|| Sequence { events: self.events.clone(), next });
-        }
-        let wakes = |event: &Event| event.process == process || dependent(&event.accesses, step);
-        (!rest.iter().any(wakes)).then(|| self.clone())
-    }
 }
 
 /// A node of the stack: `backtrack(E)`, `sleep(E)`, and what is being explored from it.
@@ -100,14 +71,21 @@ impl Node {
 struct Search<'a, R: Run> {
     walk: Walk<'a, R>,
     nodes: Vec<Node>,
+    /// The events that could have been taken at a node above, and that nothing since depends on, the guards included: they
+    /// have no races but those that were reversed there. For such an event `q`, and a step `s` since, the `v` of a race `(e, q)`
+    /// has `s` besides, or has not: every initial of `v` stays one. And where `v.u` led elsewhere than `E.q`, it does so behind `s`.
+    raced: SleepSets,
+    comparisons: Comparisons,
     initials: Vec<(ProcessId, usize)>,
 }
 
 impl<R: Run> Search<'_, R> {
     fn run(&mut self) -> ControlFlow<()> {
+        self.raced.push_root();
         self.visit(Vec::new())?;
         while let Some(level) = self.nodes.len().checked_sub(1) {
             self.walk.back_to(level);
+            self.raced.back_to(level);
             if !self.advance()? {
                 self.nodes.pop();
                 self.put_to_sleep();
@@ -148,25 +126,42 @@ impl<R: Run> Search<'_, R> {
 
     /// Lines 6-14 for every enabled process, asleep or not, with each of its outcomes.
     fn race_enabled(&mut self, level: usize) -> ControlFlow<()> {
-        let enabled: Vec<ProcessId> = self.walk.run.enabled().iter().collect();
-        for process in enabled {
-            for choice in 0..self.walk.run.alternatives(process) {
+        let enabled = self.walk.run.enabled().clone();
+        for process in enabled.iter() {
+            let alternatives = self.walk.run.alternatives(process);
+            for choice in 0..alternatives {
+                if self.raced.sleeps(level, process, choice) {
+                    continue;
+                }
                 self.walk.try_step(process, choice)?;
                 self.race(level);
+                let trace = &self.walk.trace;
+                let guard = trace.guard(level).map(|guard| Access::one(guard.location, AccessKind::Read));
+                self.raced.add(
+                    process,
+                    choice,
+                    alternatives,
+                    trace.accesses(level).iter().copied().chain(guard),
+                );
                 self.walk.back_to(level);
             }
         }
+        self.compare();
         ControlFlow::Continue(())
     }
 
-    /// Lines 6-14 for the last step.
+    /// Lines 6-10 for the last step; what lines 11-14 compare is noted.
     fn race(&mut self, last: usize) {
         let process = self.walk.trace.process(last);
         for i in 0..self.walk.trace.races(last).len() {
             let race = self.walk.trace.races(last)[i];
             self.reverse(race.first as usize, process, Some(last));
             if race.immediate && self.may_compare(race.first as usize, last) {
-                self.compare(race.first as usize, last);
+                self.comparisons.note(
+                    &mut self.walk,
+                    &self.nodes[race.first as usize].sleep,
+                    race.first as usize,
+                );
             }
         }
     }
@@ -214,49 +209,11 @@ impl<R: Run> Search<'_, R> {
     }
 
     /// Lines 11-14: puts `v.u` to sleep before `e` if it leads to where `E.p` leads.
-    fn compare(&mut self, e: usize, last: usize) {
-        let trace = &self.walk.trace;
-        let after = |k: &usize| *k < last && trace.happens_before(e, *k);
-        let v = (e + 1..=last).filter(|k| !after(k));
-        let order: Vec<usize> = v.chain([e]).chain((e + 1..last).filter(after)).collect();
-        let is_prefix = |sequence: &Sequence| {
-            let (rest, mut steps) = (sequence.rest(), order.iter());
-            rest.iter()
-                .all(|event| steps.next().is_some_and(|&k| event.is(trace.process(k), trace.choice(k))))
-        };
-        if self.nodes[e].sleep.iter().any(is_prefix) || !self.leads_to_the_same(e, &order) {
-            return;
-        }
-        let trace = &self.walk.trace;
-        let event = |k: usize| Event {
-            process: trace.process(k),
-            choice: trace.choice(k),
-            accesses: trace.accesses(k).into(),
-        };
-        let events: Rc<[Event]> = order.into_iter().map(event).collect();
-        self.nodes[e].sleep.push(Sequence { events, next: 0 });
-    }
-
-    /// Line 13: whether the events of the trace from `e` on can be taken in another order, lead to the present state, and
-    /// nothing fails that has not failed on the way here.
-    fn leads_to_the_same(&mut self, e: usize, order: &[usize]) -> bool {
-        let (mut here, mut there) = (Renamed::default(), Renamed::default());
-        comparable_state(&mut self.walk.run, &mut here);
-        let here_assumed = self.walk.run.assumed();
-        let failures = self.walk.run.failures().to_vec();
-        let steps: Vec<(ProcessId, u32)> =
-            order.iter().map(|&k| (self.walk.trace.process(k), self.walk.trace.choice(k))).collect();
-        let taken = self.walk.probe(e, steps.into_iter()).is_some();
-        comparable_state(&mut self.walk.run, &mut there);
-        let run = &self.walk.run;
-        let same = taken
-            && here.list == there.list
-            && here_assumed == run.assumed()
-            && (run.failures().iter().all(|failure| failures.contains(failure))
-                || !self.walk.options.rules.compare_failures);
+    fn compare(&mut self) {
+        let (walk, nodes) = (&mut self.walk, &mut self.nodes);
+        self.comparisons.make(walk, |e, sequence| nodes[e].sleep.push(sequence));
         let depth = self.walk.trace.len();
         self.walk.back_to(depth);
-        same
     }
 
     /// Explores the next process of the last node's backtrack set that does not sleep (line 5), or the next outcome
@@ -296,8 +253,10 @@ impl<R: Run> Search<'_, R> {
         let level = self.nodes.len() - 1;
         if !self.walk.options.rules.race_everybody {
             self.race(level);
+            self.compare();
         }
         let step = self.walk.trace.accesses(level);
+        self.raced.push(process, step, true);
         let sleep = self.nodes[level].sleep.iter();
         let sleep = sleep.filter_map(|sequence| sequence.behind(process, choice, step)).collect();
         if self.walk.progress_due {
@@ -313,16 +272,14 @@ impl<R: Run> Search<'_, R> {
         let trace = &self.walk.trace;
         let (Some(last), Some(node)) = (trace.len().checked_sub(1), self.nodes.last_mut()) else { return };
         let (process, choice) = (trace.process(last), trace.choice(last));
-        let event = Event { process, choice, accesses: trace.accesses(last).into() };
-        node.sleep.push(Sequence { events: Rc::new([event]), next: 0 });
+        node.sleep.push(Sequence::single(process, choice, trace.accesses(last)));
     }
 
     fn note_memory(&mut self) -> ControlFlow<()> {
-        let sequences = || self.nodes.iter().flat_map(|node| &node.sleep);
-        let own = sequences().filter(|sequence| sequence.next == 0).map(|sequence| sequence.events.len());
+        let sequences = self.nodes.iter().flat_map(|node| &node.sleep);
         let bytes = self.nodes.capacity() * size_of::<Node>()
-            + sequences().count() * size_of::<Sequence>()
-            + own.sum::<usize>() * size_of::<Event>();
+            + sequences.map(Sequence::memory).sum::<usize>()
+            + self.raced.memory();
         self.walk.note_memory(bytes)
     }
 }

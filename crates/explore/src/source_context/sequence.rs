@@ -1,0 +1,59 @@
+//! Sequences of events that sleep.
+
+use std::rc::Rc;
+
+use mazurka_program::{Access, ProcessId};
+use mazurka_trace::dependence::dependent;
+
+/// An event of a sequence.
+#[derive(Debug)]
+pub(super) struct Event {
+    pub process: ProcessId,
+    pub choice: u32,
+    pub accesses: Box<[Access]>,
+}
+
+impl Event {
+    pub fn is(&self, process: ProcessId, choice: u32) -> bool {
+        self.process == process && self.choice == choice
+    }
+}
+
+/// A sequence that sleeps: its events from `next` on; the others have been taken.
+#[derive(Clone, Debug)]
+pub(super) struct Sequence {
+    events: Rc<[Event]>,
+    next: usize,
+}
+
+impl Sequence {
+    pub fn new(events: Rc<[Event]>) -> Sequence {
+        Sequence { events, next: 0 }
+    }
+
+    /// One event.
+    pub fn single(process: ProcessId, choice: u32, accesses: &[Access]) -> Sequence {
+        Sequence::new(Rc::new([Event { process, choice, accesses: accesses.into() }]))
+    }
+
+    pub fn rest(&self) -> &[Event] {
+        &self.events[self.next..]
+    }
+
+    /// Lines 15-16: what is left of it behind a step; none if the step wakes it.
+    pub fn behind(&self, process: ProcessId, choice: u32, step: &[Access]) -> Option<Sequence> {
+        let rest = self.rest();
+        if rest[0].is(process, choice) {
+            let next = self.next + 1;
+            return (next < self.events.len()).then(|| Sequence { events: self.events.clone(), next });
+        }
+        let wakes = |event: &Event| event.process == process || dependent(&event.accesses, step);
+        (!rest.iter().any(wakes)).then(|| self.clone())
+    }
+
+    /// Bytes held. Events are counted where the sequence began to sleep.
+    pub fn memory(&self) -> usize {
+        let events = if self.next == 0 { self.events.len() } else { 0 };
+        size_of::<Sequence>() + events * size_of::<Event>()
+    }
+}
