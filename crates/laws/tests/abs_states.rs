@@ -95,6 +95,23 @@ fn convergent_completes_each_final_state_once() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Whichever of two requests comes first makes the object, and gives it its name: there are two final states by their names,
+/// and one up to renaming.
+#[test]
+fn orders_that_differ_in_names_are_one_final_state() {
+    let text = "module M; interface I { Unit open(); }
+        class C implements I { I shop = null; Unit open() { if (shop == null) shop = new C(); } }
+        { I street = new C(); street!open(); street!open(); }"
+        .to_owned();
+    let program = built(text, "", Settings::default());
+    let (named, renamed) = reachable(&program);
+    assert!(renamed < named, "{renamed} of {named}");
+    for order in ORDERS {
+        assert_eq!(counts(&program, Algorithm::Optimal, order).complete, 2);
+        assert_eq!(counts(&program, Algorithm::Convergent, order).complete, 1);
+    }
+}
+
 /// Names do not grow with the number of orders in which results come: each inner node has two.
 #[test]
 fn states_are_merged_up_to_renaming() {
