@@ -47,7 +47,7 @@ impl<T: ?Sized> UnsafeCell<T> {
                 world.discover_cells();
                 return false;
             }
-            let cell = world.locate(&self.object, Whole::of(self), "UnsafeCell", || 0);
+            let cell = world.locate(&self.object, || Whole::of(self), "UnsafeCell", || 0);
             world.access_cell(cell, write, place);
             true
         });

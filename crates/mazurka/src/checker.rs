@@ -9,6 +9,7 @@ mod regressions;
 mod report;
 mod task;
 mod watch;
+mod worker;
 
 use std::panic::Location as Caller;
 use std::sync::Arc;

@@ -541,6 +541,27 @@ fn a_child_that_begins_otherwise_is_noticed() {
 }
 
 #[test]
+fn a_thread_that_ends_too_early_is_noticed() {
+    let runs = std::sync::atomic::AtomicUsize::new(0);
+    let report = run(move || {
+        let first = runs.fetch_add(1, SeqCst) == 0;
+        let (x, y) = (Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
+        let z = x.clone();
+        let child = thread::spawn(move || {
+            y.store(1, SeqCst);
+            if first {
+                z.store(1, SeqCst);
+            }
+        });
+        // The second execution repeats the store to `y`, after which this comes before the other store.
+        thread::spawn(move || x.load(SeqCst)).join().unwrap();
+        child.join().unwrap();
+    });
+    assert_eq!(report.failures().next().unwrap().kind(), "nondeterminism", "{}", report.text());
+    assert!(report.text().contains("does not repeat itself"), "{}", report.text());
+}
+
+#[test]
 fn captures_of_a_thread_that_never_started_are_dropped_quietly() {
     struct Counts(AtomicUsize);
     impl Drop for Counts {

@@ -2,6 +2,7 @@
 
 use std::panic::Location as Caller;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use super::regressions::{Regressions, Store};
 use crate::source;
@@ -72,8 +73,12 @@ impl Origin {
 
 /// The name of the crate that is tested: that of the program, which cargo gives a hash behind.
 fn crate_name() -> Option<String> {
-    let program = std::env::current_exe().ok()?;
-    without_hash(program.file_stem()?.to_str()?)
+    static NAME: OnceLock<Option<String>> = OnceLock::new();
+    let find = || {
+        let program = std::env::current_exe().ok()?;
+        without_hash(program.file_stem()?.to_str()?)
+    };
+    NAME.get_or_init(find).clone()
 }
 
 fn without_hash(program: &str) -> Option<String> {

@@ -20,7 +20,6 @@ const PARTS: usize = 7;
 const MAX_STEPS: usize = FIRST_PART * ((1 << PARTS) - 1);
 
 /// Which part a step is in, and where.
-#[inline]
 fn part_of(depth: usize) -> (usize, usize) {
     let part = (depth / FIRST_PART + 1).ilog2() as usize;
     (part, depth - FIRST_PART * ((1 << part) - 1))
@@ -41,7 +40,9 @@ pub(crate) struct Pulse {
     turn: AtomicU64,
     /// Where the operation is that was done last.
     place: AtomicPtr<Caller<'static>>,
-    /// The steps of the execution: process above, outcome below.
+    /// The first part of the steps of the execution: process above, outcome below. Few executions have more.
+    first_steps: [AtomicU64; FIRST_PART],
+    /// The other parts; the first of these is not used.
     script: [OnceLock<Box<[AtomicU64]>>; PARTS],
     depth: AtomicUsize,
     members: Mutex<Vec<Member>>,
@@ -55,6 +56,7 @@ impl Default for Pulse {
         Pulse {
             turn: AtomicU64::new(0),
             place: AtomicPtr::new(ptr::null_mut()),
+            first_steps: [const { AtomicU64::new(0) }; FIRST_PART],
             script: Default::default(),
             depth: AtomicUsize::new(0),
             members: Mutex::default(),
@@ -66,9 +68,17 @@ impl Default for Pulse {
 }
 
 impl Pulse {
-    /// Where a step is kept. Most checks have short executions and get by with the first part.
+    /// Where a step is kept.
     #[inline]
     fn slot(&self, depth: usize) -> Option<&AtomicU64> {
+        match self.first_steps.get(depth) {
+            None => self.further_slot(depth),
+            first => first,
+        }
+    }
+
+    #[cold]
+    fn further_slot(&self, depth: usize) -> Option<&AtomicU64> {
         let (part, at) = part_of(depth);
         let steps = self.script.get(part)?;
         let steps = steps.get_or_init(|| (0..FIRST_PART << part).map(|_| AtomicU64::new(0)).collect());

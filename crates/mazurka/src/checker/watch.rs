@@ -6,17 +6,14 @@
 use std::any::Any;
 use std::panic::Location as Caller;
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use mazurka_program::{Failure, FailureKind, ProcessId, Schedule};
 
 use super::pulse::Pulse;
-use crate::runtime::{place_of, process_name};
-
-/// The stack of the thread. Modelled threads have stacks of their own; this one is for the search.
-const STACK: usize = 8 << 20;
+use super::worker::{self, Worker};
+use crate::runtime::{self, place_of, process_name};
 
 /// The longest time between two looks at a check.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
@@ -62,24 +59,22 @@ impl Hung {
     }
 }
 
-/// Runs a job on a thread of its own, which is left behind if a modelled thread hangs in it.
+/// Runs a job on another thread, which is left behind if a modelled thread hangs in it.
 ///
-/// The thread has the name of the one that waits, and the test harness captures what it prints.
+/// The thread has the name of the one that waits, and the test harness captures what it prints. It is kept for the next
+/// job, if this one leaves it fit for that.
 pub(super) fn on_own_thread<T: Send + 'static>(
     pulse: &Arc<Pulse>,
     patience: Option<Duration>,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, NoResult> {
-    let (sender, receiver) = channel();
-    let mut builder = thread::Builder::new().stack_size(STACK);
-    if let Some(name) = thread::current().name() {
-        builder = builder.name(name.to_owned());
-    }
-    let spawned = builder.spawn(move || {
+    let (sender, receiver) = sync_channel(1);
+    let worker = Worker::hire().map_err(NoResult::NoThread)?;
+    worker.give(move || {
+        let result = job();
         // Nobody listens any more if the thread was left behind.
-        let _ = sender.send(job());
+        let _ = sender.send((result, runtime::is_thread_fit()));
     });
-    let handle = spawned.map_err(NoResult::NoThread)?;
     // Looks are counted, not seconds: a machine that sleeps, or a debugger, stops both threads.
     let pause = patience
         .map_or(LONGEST_PAUSE, |patience| (patience / 8).min(LONGEST_PAUSE))
@@ -87,13 +82,17 @@ pub(super) fn on_own_thread<T: Send + 'static>(
     let looks = patience.map(|patience| patience.as_nanos().div_ceil(pause.as_nanos()));
     let (mut seen, mut unchanged) = (pulse.now(), 0);
     loop {
-        match receiver.recv_timeout(pause) {
-            Ok(result) => {
-                let _ = handle.join();
+        match worker::look_then_wait(&receiver, pause) {
+            Ok((result, true)) => {
+                worker.keep();
+                return Ok(result);
+            }
+            Ok((result, false)) => {
+                let _ = worker.end();
                 return Ok(result);
             }
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(NoResult::Panicked(handle.join().err().unwrap_or_else(|| Box::new("it ended"))));
+                return Err(NoResult::Panicked(worker.end().err().unwrap_or_else(|| Box::new("it ended"))));
             }
             Err(RecvTimeoutError::Timeout) => {}
         }

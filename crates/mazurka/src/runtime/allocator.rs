@@ -170,6 +170,12 @@ impl Log {
     }
 }
 
+impl Default for Log {
+    fn default() -> Log {
+        Log::new()
+    }
+}
+
 impl Drop for Log {
     fn drop(&mut self) {
         if let Some(layout) = self.layout() {

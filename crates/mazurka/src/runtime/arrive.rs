@@ -8,10 +8,10 @@ use corosensei::Yielder;
 use mazurka_program::{GuardId, Location, ProcessId, Stop};
 
 use super::cells::Until;
-use super::operation::{Operation, Step, Wait};
+use super::operation::{Nature, Operation, Step, Wait};
 use super::process::{Body, Panicked, Pending, Resume, Status};
 use super::spin::{Frame, Registers, wipe_leftovers};
-use super::{Captured, World, panics, with_world};
+use super::{Captured, UNFIT, World, panics, with_world};
 
 /// Where every coroutine begins.
 pub(super) fn enter(yielder: NonNull<Yielder<Resume, ()>>, resume: Resume, body: Body) {
@@ -57,6 +57,9 @@ pub(crate) fn note_panic(payload: &(dyn std::any::Any + Send)) {
 /// The body of a thread has ended: its thread-local variables are dropped, those made last first. A destructor may make
 /// others, but not those that were dropped.
 pub(crate) fn end_of_thread() {
+    if with_world(|world| world.process(world.running).locals.is_empty()) == Some(true) {
+        return;
+    }
     loop {
         let last = with_world(|world| {
             let me = world.running;
@@ -71,11 +74,22 @@ pub(crate) fn end_of_thread() {
 
 /// Suspends the running process until its next turn.
 fn suspend() {
-    let Some(yielder) = with_world(|world| world.process(world.running).yielder()).flatten() else { return };
+    let yielder = with_world(|world| world.process(world.running).yielder()).flatten();
+    yielder.into_iter().for_each(suspend_with);
+}
+
+#[inline(always)]
+fn suspend_with(yielder: NonNull<Yielder<Resume, ()>>) {
     // SAFETY: the yielder is that of the coroutine that runs here, so it is alive.
     if unsafe { yielder.as_ref() }.suspend(()) == Resume::End {
-        std::panic::resume_unwind(Box::new(EndOfExecution));
+        end_here();
     }
+}
+
+/// Unwinds the running process: its execution is over.
+#[cold]
+fn end_here() {
+    std::panic::resume_unwind(Box::new(EndOfExecution));
 }
 
 /// Suspends the running process for good. Returns only by unwinding.
@@ -98,96 +112,115 @@ pub(crate) fn stop_without(place: &'static Caller<'static>) -> ! {
 /// Brings the running process to an operation; returns when its step has been taken.
 #[inline(always)]
 pub(crate) fn operate(operation: &mut dyn Operation, place: &'static Caller<'static>) {
-    operate_from(operation, place, &Registers::here());
+    let mut registers = Registers::unset();
+    registers.take();
+    operate_from(operation, place, &registers);
     wipe_leftovers();
 }
 
 /// As [`operate`], with the registers of the function whose frame may be compared.
 #[inline(never)]
-pub(crate) fn operate_from(
-    operation: &mut dyn Operation,
-    place: &'static Caller<'static>,
-    registers: &Registers,
-) {
-    let arrived = with_world(|world| {
-        if world.ending || std::thread::panicking() {
-            return world.operate_at_once(operation, place);
-        }
-        let spin = match world.suspects(place) && operation.wait() == Wait::Nothing {
-            true => world.spin(place, Frame::new(registers, world.process(world.running).bottom())),
-            false => None,
-        };
-        if world.is_scripted(place) && world.follow_script(operation, place, registers.top(), spin) {
-            return Arrival::Done;
-        }
-        if world.scripted > 0 {
-            world.check_next(place);
-        }
-        if world.fatal.is_some() {
-            return Arrival::Stuck;
-        }
-        // SAFETY: the operation stays where it is while this function does not return.
-        unsafe { world.arrive(operation, place, registers.top(), spin) };
-        Arrival::Parked
-    });
-    match arrived {
-        Some(Arrival::Parked) => suspend(),
-        Some(Arrival::Stuck) => stop_here(),
-        Some(Arrival::Done) | None => {}
-    }
+fn operate_from(operation: &mut dyn Operation, place: &'static Caller<'static>, registers: &Registers) {
+    // SAFETY: the operation stays where it is while this function does not return.
+    let arrival = with_world(|world| unsafe { world.come_to(operation, place, registers) });
+    arrival.into_iter().for_each(Arrival::wait);
 }
 
 /// What became of an operation that a process came to.
-enum Arrival {
-    /// The process waits for its turn.
-    Parked,
+#[must_use = "the process has to wait for its step"]
+pub(crate) enum Arrival {
+    /// The process waits for its turn, with this.
+    Parked(NonNull<Yielder<Resume, ()>>),
     /// It was done at once.
     Done,
     /// It can't be done.
     Stuck,
 }
 
+impl Arrival {
+    /// Waits until the step has been taken.
+    #[inline(always)]
+    pub(crate) fn wait(self) {
+        match self {
+            Arrival::Parked(yielder) => suspend_with(yielder),
+            Arrival::Stuck => stop_here(),
+            Arrival::Done => {}
+        }
+    }
+}
+
 impl World {
+    /// The running process comes to an operation. Inlined where the operation is known, which makes most of it vanish.
+    ///
+    /// # Safety
+    /// The operation must stay where it is until [`Arrival::wait`] returns.
+    #[inline(always)]
+    pub(crate) unsafe fn come_to(
+        &mut self,
+        operation: &mut dyn Operation,
+        place: &'static Caller<'static>,
+        registers: &Registers,
+    ) -> Arrival {
+        if self.ending || std::thread::panicking() {
+            return self.operate_at_once(operation, place);
+        }
+        let spin = match self.suspects(place) && operation.wait() == Wait::Nothing {
+            true => self.spin(place, Frame::new(registers, self.process(self.running).bottom())),
+            false => None,
+        };
+        if self.scripted > 0 {
+            if self.is_scripted(place) && self.follow_script(operation, place, registers.top(), spin) {
+                return Arrival::Done;
+            }
+            self.check_next(place);
+        }
+        if self.fatal.is_some() {
+            return Arrival::Stuck;
+        }
+        // SAFETY: the caller vouches for it.
+        unsafe { self.arrive(operation, place, registers.top(), spin) }
+    }
+
     /// The running process has come to an operation.
     ///
     /// # Safety
     /// The operation must stay where it is until the process is resumed.
+    #[inline(always)]
     unsafe fn arrive(
         &mut self,
         operation: &mut dyn Operation,
         place: &'static Caller<'static>,
         top: usize,
         spin: Option<Wait>,
-    ) {
+    ) -> Arrival {
         let me = self.running;
         self.operations += 1;
-        let nature = operation.nature();
-        let wait = spin.unwrap_or(nature.wait);
+        let Nature { wait, plain, branches } = operation.nature();
+        let (wait, spins) = (spin.unwrap_or(wait), spin.is_some());
         let guard = match wait {
             Wait::Guard { location, until } => self.capture(location, until),
             _ => GuardId(0),
         };
-        // SAFETY: the caller vouches for it.
-        let mut pending = unsafe { Pending::new(operation, place, wait, guard) };
-        (pending.spins, pending.plain, pending.branches) = (spin.is_some(), nature.plain, nature.branches);
-        pending.top = top;
-        self.branching += u32::from(pending.branches);
-        let process = self.process_mut(me);
-        process.pending = Some(pending);
-        process.status = Status::Parked;
-        if wait == Wait::Nothing {
+        self.branching += u32::from(branches);
+        if matches!(wait, Wait::Nothing) {
             self.enabled.insert(me);
         } else {
             self.guarded.insert(me);
             self.changed = true;
         }
+        let process = self.process_mut(me);
+        // SAFETY: the caller vouches for it.
+        let operation = unsafe { Pending::keep(operation) };
+        process.pending = Some(Pending { operation, place, wait, spins, plain, branches, guard, top });
+        process.status = Status::Parked;
+        process.yielder().map_or(Arrival::Done, Arrival::Parked)
     }
 
     /// A process takes the step of the operation that it is at.
     #[inline]
     pub(super) fn leave(&mut self, process: ProcessId, pending: Pending) {
         self.shown.pulse.operation(pending.place);
-        if pending.wait != Wait::Nothing {
+        if !matches!(pending.wait, Wait::Nothing) {
             self.guarded.remove(process);
         }
         self.branching -= u32::from(pending.branches);
@@ -210,6 +243,7 @@ impl World {
     #[cold]
     fn give_up(&mut self, place: &'static Caller<'static>) {
         self.spoiled = true;
+        UNFIT.set(true);
         let message = format!(
             "thread `{}` would have to wait at {place} while it unwinds; that is not supported",
             self.name_of(self.running)

@@ -6,9 +6,9 @@
 
 use mazurka_program::{ProcessId, Stop};
 
-use super::World;
 use super::operation::Step;
 use super::process::{Resume, Status};
+use super::{UNFIT, World};
 
 /// So many steps are taken to bring an execution to its end that nobody is interested in.
 const MAX_STEPS: u32 = 10_000;
@@ -74,6 +74,7 @@ impl World {
 
     fn abandon(&mut self, process: ProcessId) {
         self.process_mut(process).abandon();
+        UNFIT.set(true);
         self.abandoned += 1;
         if self.abandoned == MAX_ABANDONED {
             self.fail(Stop::Bound(format!(

@@ -1,6 +1,7 @@
 //! What people are told: of steps, of values and where they came from, of who waits for what.
 
 use std::panic::Location as Caller;
+use std::ptr;
 use std::sync::Arc;
 
 use mazurka_program::{
@@ -28,7 +29,6 @@ pub(crate) struct Told {
 const LONGEST_MESSAGE: usize = 64;
 
 /// What is kept for people while nobody asks yet.
-#[derive(Default)]
 pub(crate) struct Shown {
     pub(super) pulse: Arc<Pulse>,
     /// The locations that this execution has met, in that order.
@@ -37,18 +37,22 @@ pub(crate) struct Shown {
     announced: Vec<Option<&'static Caller<'static>>>,
 }
 
-impl World {
-    /// From now on, who watches is shown what happens.
-    pub(super) fn show_to(&mut self, pulse: &Arc<Pulse>) {
-        self.shown.pulse = pulse.clone();
-        self.shown.announced.clear();
+impl Shown {
+    /// For who watches, with room for locations.
+    pub(super) fn new(pulse: &Arc<Pulse>, met: Vec<Location>) -> Shown {
+        Shown { pulse: pulse.clone(), met, announced: Vec::new() }
     }
+}
 
+impl World {
     /// Tells who watches of a process. Costs next to nothing if it is known.
     pub(super) fn announce(&mut self, process: ProcessId) {
         let (name, created) = (self.process(process).name.as_deref(), self.process(process).created);
-        let announced = self.shown.announced.get(process.index());
-        if announced == Some(&created) && (name.is_none() || process == MAIN) {
+        let known = match self.shown.announced.get(process.index()) {
+            None => false,
+            Some(&announced) => announced.map(ptr::from_ref) == created.map(ptr::from_ref),
+        };
+        if known && (name.is_none() || process == MAIN) {
             return;
         }
         self.shown.pulse.member(&self.names, process, name, created);
@@ -130,7 +134,8 @@ impl World {
     pub(crate) fn name_of(&self, process: ProcessId) -> String {
         let member = |process: ProcessId| {
             let state = self.process(process);
-            Member { path: self.names.path(process), name: state.name.clone(), created: state.created }
+            let name = state.name.as_deref().map(str::to_owned);
+            Member { path: self.names.path(process), name, created: state.created }
         };
         let others = self.created.iter().copied().map(member);
         process_name(&member(process), others)

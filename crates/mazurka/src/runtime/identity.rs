@@ -8,6 +8,7 @@
 //! process's stack; or, for a static, its address. Where one object follows another at the same place, its generation
 //! tells them apart: whoever touches the later one has seen the end of the earlier one, so all agree on the number.
 
+use std::ops::Range;
 use std::panic::Location as Caller;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,10 +25,14 @@ pub(crate) const MAX_LOCATIONS: u32 = LOCATION_MASK as u32;
 /// The word of an object that was used outside of any check.
 const OUTSIDE: u64 = u64::MAX;
 
-/// The number of an execution, unlike that of any other execution in this process. Never 0.
-pub(crate) fn new_stamp() -> u64 {
+/// So many numbers of executions are taken at once.
+const STAMPS: u64 = 64;
+
+/// Numbers of executions, unlike those of any other execution in this process. Never 0.
+pub(crate) fn new_stamps() -> Range<u64> {
     static NEXT: AtomicU64 = AtomicU64::new(1);
-    NEXT.fetch_add(1, Ordering::Relaxed)
+    let first = NEXT.fetch_add(STAMPS, Ordering::Relaxed);
+    first..first + STAMPS
 }
 
 /// The part of each modelled object by which checks know it.
@@ -159,6 +164,9 @@ pub(crate) enum OwnKind {
     Group,
 }
 
+/// How many of them there are.
+pub(super) const OWN_KINDS: usize = OwnKind::Group as usize + 1;
+
 /// The names met so far. They stay from execution to execution.
 #[derive(Default)]
 pub(crate) struct NameTable {
@@ -168,11 +176,13 @@ pub(crate) struct NameTable {
     pub(crate) count: u32,
 }
 
-#[derive(Default)]
 struct Slot {
     stamp: u64,
     next: u32,
-    generations: Vec<Location>,
+    /// Most places have one object an execution.
+    first: Location,
+    /// The others.
+    further: Vec<Location>,
 }
 
 impl NameTable {
@@ -200,8 +210,12 @@ impl NameTable {
     /// What a location is named by, and which of the objects there it is. Slow.
     pub(super) fn name_of(&self, location: Location) -> Option<(Base, usize)> {
         self.slots.iter().find_map(|(&base, &slot)| {
-            let generations = &self.places[slot as usize].generations;
-            generations.iter().position(|&at| at == location).map(|generation| (base, generation))
+            let Slot { first, further, .. } = &self.places[slot as usize];
+            let generation = match *first == location {
+                true => Some(0),
+                false => further.iter().position(|&at| at == location).map(|at| at + 1),
+            };
+            generation.map(|generation| (base, generation))
         })
     }
 
@@ -215,18 +229,32 @@ impl NameTable {
         let next = self.places.len() as u32;
         let slot = *self.slots.entry(base).or_insert(next);
         if slot == next {
-            self.places.push(Slot::default());
+            let first = self.new_location();
+            self.places.push(Slot { stamp: 0, next: 0, first, further: Vec::new() });
         }
         slot as usize
     }
 
+    #[inline]
     fn generation(&mut self, slot: usize, generation: usize) -> Location {
-        let generations = &mut self.places[slot].generations;
-        while generations.len() <= generation {
-            generations.push(Location(self.count));
-            self.count += 1;
+        let Some(later) = generation.checked_sub(1) else { return self.places[slot].first };
+        while self.places[slot].further.len() <= later {
+            let location = self.new_location();
+            self.places[slot].further.push(location);
         }
-        generations[generation]
+        self.places[slot].further[later]
+    }
+
+    fn new_location(&mut self) -> Location {
+        self.count += 1;
+        Location(self.count - 1)
+    }
+
+    /// Forgets all names: another check begins.
+    pub(super) fn clear(&mut self) {
+        self.slots.clear();
+        self.places.clear();
+        self.count = 0;
     }
 }
 

@@ -10,8 +10,10 @@ pub(crate) mod allocator;
 pub(crate) mod arcs;
 mod arrive;
 pub(crate) mod cells;
+pub(crate) mod confined;
 pub(crate) mod discoveries;
 mod ending;
+mod execution;
 mod exit;
 mod explain;
 pub(crate) mod identity;
@@ -22,34 +24,40 @@ mod process;
 mod races;
 pub(crate) mod run;
 mod script;
+mod spare;
 pub(crate) mod spin;
+mod stacks;
 pub(crate) mod statics;
 pub(crate) mod waiters;
 
 use std::cell::Cell;
+use std::mem::take;
 use std::panic::Location as Caller;
 use std::ptr::{self, NonNull};
 
 use mazurka_program::{Failure, FailureKind, Label, Location, Names, Place, ProcessId, ProcessSet, Stop};
 
+use crate::checker::pulse::Pulse;
 use allocator::Log;
 use arcs::Arcs;
 use cells::{Cells, Until};
 use discoveries::Discoveries;
 use explain::{Shown, Told};
 use identity::{Base, MAX_LOCATIONS, NameTable, Object, OwnKind, image};
-use operation::{Story, Wait};
+use operation::{Operation, Story, Wait};
 pub(crate) use process::Body;
-use process::{Panicked, Process, Stacks, Status};
+use process::{Panicked, Process, Status};
 use races::Races;
 use script::Taken;
+use spare::Spare;
 use spin::Extent;
 pub(crate) use spin::Whole;
+use stacks::Stacks;
 use statics::Statics;
 use waiters::Waiters;
 
 pub(crate) use arrive::{
-    end_of_thread, is_end_of_execution, note_panic, operate, operate_from, stop_here, stop_without,
+    Arrival, end_of_thread, is_end_of_execution, note_panic, operate, stop_here, stop_without,
 };
 pub(crate) use explain::process_name;
 pub(crate) use panics::{install_hook, message_of};
@@ -57,6 +65,17 @@ pub(crate) use panics::{install_hook, message_of};
 thread_local! {
     /// The world of the check that runs on this thread, while one of its processes runs. Null otherwise.
     static WORLD: Cell<*mut World> = const { Cell::new(ptr::null_mut()) };
+}
+
+thread_local! {
+    /// Whether a check has left something undone on this thread: a coroutine that was given up, a panic that goes on for
+    /// ever.
+    static UNFIT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether another check can run on this thread.
+pub(crate) fn is_thread_fit() -> bool {
+    !UNFIT.get() && !std::thread::panicking()
 }
 
 /// The log of allocations, while a modelled process runs on this thread.
@@ -120,6 +139,8 @@ struct Captured {
 pub(crate) struct World {
     /// The number of this execution.
     pub(crate) stamp: u64,
+    /// Those of the next ones.
+    stamps: std::ops::Range<u64>,
     /// How many steps have been taken.
     pub(crate) depth: u32,
     pub(crate) names: Names,
@@ -199,24 +220,27 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(stack_size: usize) -> World {
+    /// A world that shows itself to who watches, made of what an earlier one left.
+    fn new(stack_size: usize, pulse: &std::sync::Arc<Pulse>, spare: &mut Spare) -> World {
+        let stacks = spare.stacks.take().filter(|stacks| stacks.size() == stack_size);
         World {
             stamp: 0,
+            stamps: 0..0,
             depth: 0,
             names: Names::new(),
-            table: NameTable::default(),
-            cells: Cells::default(),
-            described: Vec::new(),
-            log: Log::new(),
-            stacks: Stacks::new(stack_size),
-            processes: Vec::new(),
+            table: take(&mut spare.table),
+            cells: take(&mut spare.cells),
+            described: take(&mut spare.described),
+            log: take(&mut spare.log),
+            stacks: stacks.unwrap_or_else(|| Stacks::new(stack_size)),
+            processes: take(&mut spare.processes),
             running: ProcessId(0),
-            created: Vec::new(),
-            starting: Vec::new(),
+            created: take(&mut spare.created),
+            starting: take(&mut spare.starting),
             enabled: ProcessSet::new(),
             guarded: ProcessSet::new(),
-            guards: Vec::new(),
-            label: Label::default(),
+            guards: take(&mut spare.guards),
+            label: take(&mut spare.label),
             changed: false,
             story: None,
             failures: Vec::new(),
@@ -233,7 +257,7 @@ impl World {
             branching: 0,
             panics: Vec::new(),
             told: Told::default(),
-            shown: Shown::default(),
+            shown: Shown::new(pulse, take(&mut spare.met)),
             acquired: Vec::new(),
             statics: Statics::default(),
             arcs: Arcs::default(),
@@ -243,7 +267,7 @@ impl World {
             silent: true,
             operations: 0,
             ends_are_steps: false,
-            script: Vec::new(),
+            script: take(&mut spare.script),
             scripted: 0,
             discoveries: std::sync::Arc::default(),
             poisoned: Vec::new(),
@@ -268,13 +292,13 @@ impl World {
     pub(crate) fn locate(
         &mut self,
         object: &Object,
-        whole: Whole,
+        whole: impl FnOnce() -> Whole,
         kind: &'static str,
         first: impl FnOnce() -> u64,
     ) -> Location {
         match object.location(self.stamp) {
             Some(location) => location,
-            None => self.locate_first(object, whole, kind, first),
+            None => self.locate_first(object, whole(), kind, first),
         }
     }
 
@@ -362,10 +386,16 @@ impl World {
 
     /// The location of the next thing of a kind that a process makes.
     pub(crate) fn make(&mut self, process: ProcessId, kind: OwnKind) -> Location {
-        let made = &mut self.process_mut(process).made[kind as usize];
+        let state = self.process_mut(process);
+        let made = &mut state.made[kind as usize];
         let ordinal = *made;
         *made += 1;
-        self.own(process, kind, ordinal)
+        if let Some(&known) = state.own[kind as usize].get(ordinal as usize) {
+            return known;
+        }
+        let location = self.own(process, kind, ordinal);
+        self.process_mut(process).own[kind as usize].push(location);
+        location
     }
 
     /// The location of the end of a process: 1 when it has ended.
@@ -404,15 +434,9 @@ impl World {
         self.changed = false;
         let guarded = std::mem::take(&mut self.guarded);
         for process in guarded.iter() {
-            let ready = match self.process(process).pending {
-                None => false,
-                Some(pending) => match pending.wait {
-                    Wait::Nothing => true,
-                    Wait::Guard { until: Until::Differs(spin), .. } => self.differs(spin),
-                    Wait::Guard { location, until } => until.holds(self.cells.get(location)),
-                    Wait::Own => pending.operation().ready(self, process),
-                },
-            };
+            let pending = self.process(process).pending.as_ref();
+            let ready =
+                pending.is_some_and(|pending| self.is_ready(pending.operation(), pending.wait, process));
             match ready {
                 true => self.enabled.insert(process),
                 false => self.enabled.remove(process),
@@ -421,11 +445,22 @@ impl World {
         self.guarded = guarded;
     }
 
+    /// Whether an operation that a process has come to can be done now, given what it waits for.
+    #[inline]
+    fn is_ready(&self, operation: &dyn Operation, wait: Wait, process: ProcessId) -> bool {
+        match wait {
+            Wait::Nothing => true,
+            Wait::Guard { until: Until::Differs(spin), .. } => self.differs(spin),
+            Wait::Guard { location, until } => until.holds(self.cells.get(location)),
+            Wait::Own => operation.ready(self, process),
+        }
+    }
+
     /// Creates a process, which is started before the present step ends.
     pub(crate) fn create(
         &mut self,
         body: Body,
-        name: Option<String>,
+        name: Option<std::sync::Arc<str>>,
         place: &'static Caller<'static>,
     ) -> ProcessId {
         let parent = self.running;

@@ -55,11 +55,6 @@ pub(crate) trait Operation {
         false
     }
 
-    /// Whether the step creates a process.
-    fn spawns(&self) -> bool {
-        false
-    }
-
     /// All that is asked when a process comes to it, at once.
     fn nature(&self) -> Nature {
         Nature { wait: self.wait(), plain: self.is_plain(), branches: self.branches() }

@@ -5,7 +5,7 @@ use std::sync::Once;
 
 use mazurka_program::{FailureKind, Stop};
 
-use super::{Panicked, place_of, stop_here, with_world};
+use super::{Panicked, UNFIT, place_of, stop_here, with_world};
 
 /// Installs the hook, once.
 pub(crate) fn install_hook() {
@@ -37,6 +37,7 @@ fn note(info: &PanicHookInfo<'_>) {
             let before = world.last_panic.take();
             let what = before.as_ref().map_or(String::new(), |panic| format!(": {}", panic.message));
             world.spoiled = true;
+            UNFIT.set(true);
             world.fail(Stop::Failure(mazurka_program::Failure {
                 kind: FailureKind::Panic,
                 message: format!(

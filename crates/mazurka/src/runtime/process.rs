@@ -4,15 +4,17 @@
 use std::any::Any;
 use std::panic::Location as Caller;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use mazurka_program::{GuardId, Location, ProcessId};
 
+use super::identity::OWN_KINDS;
 use super::operation::{Operation, Wait};
 use super::overflow;
 use super::spin::{Quiet, Shared};
+use super::stacks::Stacks;
 
 /// What a coroutine is told when it is resumed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +52,7 @@ pub(crate) enum Status {
 #[derive(Clone, Copy)]
 pub(crate) struct Pending {
     /// Alive as long as the process is parked at it: it is on the stack of the process.
-    operation: *mut dyn Operation,
+    pub(super) operation: *mut dyn Operation,
     pub(crate) place: &'static Caller<'static>,
     pub(crate) wait: Wait,
     /// Whether it waits because it spins.
@@ -68,22 +70,15 @@ pub(crate) struct Pending {
 impl Pending {
     /// # Safety
     /// The operation must stay where it is until the process is resumed.
-    pub(crate) unsafe fn new(
-        operation: &mut (dyn Operation + '_),
-        place: &'static Caller<'static>,
-        wait: Wait,
-        guard: GuardId,
-    ) -> Pending {
+    #[inline(always)]
+    pub(super) unsafe fn keep(operation: &mut (dyn Operation + '_)) -> *mut (dyn Operation + 'static) {
         // SAFETY: only the lifetime of the trait object changes, and the caller vouches for it.
-        let operation = unsafe {
-            std::mem::transmute::<*mut (dyn Operation + '_), *mut (dyn Operation + 'static)>(operation)
-        };
-        Pending { operation, place, wait, spins: false, plain: false, branches: false, guard, top: 0 }
+        unsafe { std::mem::transmute::<*mut (dyn Operation + '_), *mut (dyn Operation + 'static)>(operation) }
     }
 
     #[inline]
     pub(crate) fn operation(&self) -> &dyn Operation {
-        // SAFETY: by the contract of `new`; the process is parked, so nobody else looks at it.
+        // SAFETY: by the contract of `keep`; the process is parked, so nobody else looks at it.
         unsafe { &*self.operation }
     }
 
@@ -91,7 +86,7 @@ impl Pending {
     /// No other reference to the operation may be in use.
     #[inline]
     pub(crate) unsafe fn operation_mut<'a>(self) -> &'a mut dyn Operation {
-        // SAFETY: by the contract of `new` and of this function.
+        // SAFETY: by the contract of `keep` and of this function.
         unsafe { &mut *self.operation }
     }
 }
@@ -103,21 +98,25 @@ pub(crate) struct Process {
     pub(crate) pending: Option<Pending>,
     /// What it is to run, until it is started.
     pub(crate) body: Option<Body>,
-    /// In a box, so that it can be taken out and put back cheaply. The box stays when the coroutine ends.
-    routine: Option<Box<Option<Routine>>>,
+    /// It stays when the coroutine ends.
+    routine: Option<RoutineCell>,
     yielder: Option<ptr::NonNull<Yielder<Resume, ()>>>,
     /// The range of its stack.
     pub(crate) stack: (usize, usize),
     /// How many steps it has taken.
     pub(crate) events: u32,
+    /// How many steps had been taken before its last one.
+    pub(crate) last: u32,
     /// How many steps had been taken when it was created.
     pub(crate) born: u32,
     /// How many processes it has created.
     pub(crate) spawned: u32,
     /// How many things of a kind it has made, by [`super::identity::OwnKind`].
-    pub(crate) made: [u32; 6],
+    pub(crate) made: [u32; OWN_KINDS],
+    /// The locations of these, the same in all executions.
+    pub(super) own: [Vec<Location>; OWN_KINDS],
     pub(crate) end: Option<Location>,
-    pub(crate) name: Option<String>,
+    pub(crate) name: Option<Arc<str>>,
     /// What `thread_local!` variables hold, in the order of their creation, by their keys.
     pub(crate) locals: Vec<(usize, Option<Box<dyn Any>>)>,
     pub(crate) quiet: Quiet,
@@ -137,59 +136,31 @@ pub(crate) struct Panicked {
     pub(crate) place: Option<mazurka_program::Place>,
 }
 
-/// Stacks that are not in use.
-pub(crate) struct Stacks {
-    free: Vec<DefaultStack>,
-    size: usize,
-}
-
-/// Stacks that earlier checks have left, with their sizes: to map memory anew would cost more than a small check.
-static LEFT: Mutex<Vec<(usize, DefaultStack)>> = Mutex::new(Vec::new());
-
-/// No more stacks than this are kept for later checks.
-const MAX_LEFT: usize = 32;
-
-impl Drop for Stacks {
-    fn drop(&mut self) {
-        let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = MAX_LEFT.saturating_sub(left.len());
-        left.extend(self.free.drain(..).take(room).map(|stack| (self.size, stack)));
-    }
-}
-
-impl Stacks {
-    pub(crate) fn new(size: usize) -> Stacks {
-        Stacks { free: Vec::new(), size }
-    }
-
-    /// The size of each.
-    pub(crate) fn size(&self) -> usize {
-        self.size
-    }
-
-    fn take(&mut self) -> std::io::Result<DefaultStack> {
-        match self.free.pop().or_else(|| self.take_left()) {
-            Some(stack) => Ok(stack),
-            None => DefaultStack::new(self.size),
-        }
-    }
-
-    #[cold]
-    fn take_left(&self) -> Option<DefaultStack> {
-        let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = left.iter().rposition(|&(size, _)| size == self.size)?;
-        Some(left.swap_remove(at).1)
-    }
-}
-
 impl Process {
+    /// Makes the record a new one, but for the memory that it has: of an execution that is over.
+    pub(super) fn renew(&mut self) {
+        debug_assert!(!self.has_routine());
+        self.locals.clear();
+        self.quiet.clear();
+        self.shared.clear();
+        self.own.iter_mut().for_each(Vec::clear);
+        *self = Process {
+            routine: self.routine.take(),
+            own: std::mem::take(&mut self.own),
+            locals: std::mem::take(&mut self.locals),
+            quiet: std::mem::take(&mut self.quiet),
+            shared: std::mem::take(&mut self.shared),
+            ..Process::default()
+        };
+    }
+
     /// Makes the record that of a process which is about to start.
     pub(crate) fn begin(&mut self, body: Body) {
         debug_assert!(!self.has_routine());
         self.status = Status::Running;
         self.pending = None;
         self.body = Some(body);
-        (self.events, self.spawned, self.made) = (0, 0, [0; 6]);
+        (self.events, self.spawned, self.made) = (0, 0, [0; OWN_KINDS]);
         (self.name, self.created) = (None, None);
         self.locals.clear();
         self.quiet.clear();
@@ -204,7 +175,9 @@ impl Process {
         let routine = Coroutine::with_stack(stack, move |yielder: &Yielder<Resume, ()>, resume| {
             super::arrive::enter(ptr::NonNull::from(yielder), resume, body);
         });
-        **self.routine.get_or_insert_default() = Some(routine);
+        let cell = self.routine.get_or_insert_with(RoutineCell::new);
+        // SAFETY: the process has not been started, so nobody else uses the coroutine.
+        unsafe { *cell.get().as_mut() = Some(routine) };
         Ok(())
     }
 
@@ -221,17 +194,19 @@ impl Process {
         self.yielder.map_or(self.stack.1, |yielder| yielder.as_ptr() as usize)
     }
 
-    /// The coroutine, to be resumed while nobody refers to the process: it will itself.
-    pub(crate) fn take_routine(&mut self) -> Option<Box<Option<Routine>>> {
-        self.routine.take()
+    /// Where the coroutine is, to be resumed while nobody refers to the process: it will itself.
+    #[inline]
+    pub(super) fn routine(&self) -> Option<ptr::NonNull<Option<Routine>>> {
+        self.routine.as_ref().map(RoutineCell::get)
     }
 
-    pub(crate) fn put_back(&mut self, mut routine: Box<Option<Routine>>, ended: bool, stacks: &mut Stacks) {
-        if ended {
-            stacks.free.extend(routine.take().map(Coroutine::into_stack));
-            self.yielder = None;
+    /// The coroutine has ended: its stack is free.
+    pub(super) fn disembark(&mut self, stacks: &mut Stacks) {
+        if let Some(mut routine) = self.routine() {
+            // SAFETY: the coroutine has ended, so nobody else uses it.
+            stacks.put_back(unsafe { routine.as_mut() }.take().map(Coroutine::into_stack));
         }
-        self.routine = Some(routine);
+        self.yielder = None;
     }
 
     /// Whether objects may live on its stack.
@@ -240,7 +215,8 @@ impl Process {
     }
 
     pub(crate) fn has_routine(&self) -> bool {
-        self.routine.as_ref().is_some_and(|routine| routine.is_some())
+        // SAFETY: asked by the scheduler, so the coroutine does not run.
+        self.routine().is_some_and(|routine| unsafe { routine.as_ref() }.is_some())
     }
 
     /// Gives up a coroutine that can't be unwound. What lives on its stack is never dropped, and the stack never used
@@ -251,10 +227,39 @@ impl Process {
     }
 }
 
+/// A coroutine at a place of its own, which is reached while the record of its process is used by others.
+struct RoutineCell(ptr::NonNull<Option<Routine>>);
+
+impl RoutineCell {
+    fn new() -> RoutineCell {
+        RoutineCell(ptr::NonNull::from(Box::leak(Box::new(None))))
+    }
+
+    #[inline]
+    fn get(&self) -> ptr::NonNull<Option<Routine>> {
+        self.0
+    }
+}
+
+impl Drop for RoutineCell {
+    fn drop(&mut self) {
+        // SAFETY: it was made of a box, and nobody uses it any more.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
 /// Runs a coroutine until it suspends itself or ends. Gives whether it ended.
-#[inline]
-pub(crate) fn resume(routine: &mut Option<Routine>, limit: usize, resume: Resume) -> bool {
-    let Some(routine) = routine else { return true };
+///
+/// # Safety
+/// The coroutine must be alive, and nobody else use it.
+#[inline(always)]
+pub(super) unsafe fn resume(
+    mut routine: ptr::NonNull<Option<Routine>>,
+    limit: usize,
+    resume: Resume,
+) -> bool {
+    // SAFETY: the caller vouches for it.
+    let Some(routine) = (unsafe { routine.as_mut() }) else { return true };
     overflow::set_running(routine, limit);
     matches!(routine.resume(resume), CoroutineResult::Return(()))
 }

@@ -70,6 +70,7 @@ impl Races {
     }
 
     /// Takes over what a step synchronised. `events` counts the process's steps, this one included.
+    #[inline(never)]
     pub(super) fn step(&mut self, process: ProcessId, events: u32, label: &Label) {
         let mut clock = std::mem::take(self.clock(process));
         clock[process.0 as usize] = events;
@@ -100,6 +101,7 @@ impl Races {
     }
 
     /// The end of a process is a release, whoever's step it was in.
+    #[inline(never)]
     pub(super) fn end(&mut self, process: ProcessId, events: u32, end: Location) {
         let clock = self.clock(process);
         let own = &mut clock[process.0 as usize];

@@ -4,21 +4,21 @@
 //! checked against what it was before. That is put off until the next step, and what is asked of the present state in
 //! the meantime is answered from notes.
 
+use std::mem::take;
 use std::sync::Arc;
 
 use mazurka_program::{
-    AccessKind, Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet,
-    Program, Run, State, Stop,
+    Failure, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Run, State, Stop,
 };
 use std::panic::Location as Caller;
 
+use super::World;
 use super::cells::Until;
 use super::discoveries::Discoveries;
 use super::operation::Wait;
-use super::overflow;
-use super::process::{self, Resume, Status};
+use super::process::{Resume, Status};
 use super::script::Taken;
-use super::{Panicked, WORLD, World, place_of};
+use super::spare::Spare;
 use crate::checker::Settings;
 use crate::checker::pulse::Pulse;
 
@@ -47,10 +47,10 @@ impl Program for Closure {
     type Run = ClosureRun;
 
     fn start(&self, footprints: Footprints) -> ClosureRun {
-        let mut world = Box::new(World::new(self.settings.stack_size));
+        let mut spare = Spare::get();
+        let mut world = Box::new(World::new(self.settings.stack_size, &self.settings.heartbeat, &mut spare));
         world.foresee = footprints == Footprints::Static;
         world.spurious_wakeups = self.settings.spurious_wakeups;
-        world.show_to(&self.settings.heartbeat);
         world.follow(&self.discoveries);
         let mut run = ClosureRun {
             world,
@@ -58,7 +58,7 @@ impl Program for Closure {
             heartbeat: self.settings.heartbeat.clone(),
             holds: Vec::new(),
             behind: false,
-            enabled_at: Vec::new(),
+            enabled_at: take(&mut spare.enabled_at),
             choices: Vec::new(),
         };
         if run.begin(0).is_err() {
@@ -121,12 +121,13 @@ impl Run for ClosureRun {
         }
     }
 
+    #[inline(always)]
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
         self.heartbeat.step(self.world.script.len(), process, choice);
-        let taken = self.catch_up().and_then(|()| self.take(process, choice));
-        let Ok(taken) = taken else { return Err(self.stopped()) };
+        if self.catch_up().and_then(|()| self.take(process, choice)).is_err() {
+            return Err(self.stopped());
+        }
         std::mem::swap(label, &mut self.world.label);
-        self.world.script.push(taken);
         self.note_state();
         Ok(())
     }
@@ -212,36 +213,25 @@ impl ClosureRun {
             if !self.world.enabled.contains(before.process) {
                 return Err(self.not_repeated(position, (before.place, None)));
             }
-            let taken = self.take(before.process, before.choice)?;
-            if let Some(difference) = before.difference(&taken, position) {
-                return Err(self.not_repeated(difference.0, difference.1));
-            }
+            self.take(before.process, before.choice)?;
         }
         self.settle();
         self.world.scripted = 0;
-        Ok(())
+        self.check_enabled()
     }
 
     /// Takes the next step of the script the short way, and those that follow it in a row; false if that can't be.
     #[inline]
     fn repeat(&mut self) -> Result<bool, Halt> {
         let world = &mut *self.world;
-        let turn = world.depth;
-        let process = world.script[turn as usize].process;
-        let pending = world.process(process).pending;
-        let Some(pending) = pending.filter(|pending| pending.plain && pending.wait == Wait::Nothing) else {
-            return Ok(false);
-        };
-        world.running = process;
-        // SAFETY: the process is parked at it, and nobody else refers to it.
-        #[allow(unsafe_code)]
-        let operation = unsafe { pending.operation_mut() };
-        if !operation.repeat(world, pending.place, pending.top) {
+        if world.scripted == 0 {
             return Ok(false);
         }
-        world.leave(process, pending);
-        world.enabled.remove(process);
-        world.process_mut(process).pending = None;
+        let turn = world.depth;
+        let process = world.script[turn as usize].process;
+        if !world.follow_parked(process) {
+            return self.trouble().map(|()| false);
+        }
         self.go_on(process, turn + 1)?;
         self.start_processes(turn + 1)?;
         Ok(true)
@@ -270,9 +260,11 @@ impl ClosureRun {
         self.world.fatal.clone().unwrap_or_else(unknown)
     }
 
-    /// Takes a step in the world. The label is left there.
-    #[inline(always)]
-    fn take(&mut self, process: ProcessId, choice: u32) -> Result<Taken, Halt> {
+    /// Takes a step in the world: one that is new, or the next one of the script. The label is left there.
+    ///
+    /// A function of its own, which is not called by others that only pass on what it gives: see [`World::resume_here`].
+    #[inline(never)]
+    fn take(&mut self, process: ProcessId, choice: u32) -> Result<(), Halt> {
         let (place, digest) = self.perform(process, choice);
         let turn = self.world.depth;
         let result = match self.world.process(process).status {
@@ -282,7 +274,7 @@ impl ClosureRun {
         match result.and_then(|()| self.start_processes(turn)) {
             Ok(()) => {}
             Err(Halt::Fatal) => return Err(Halt::Fatal),
-            Err(Halt::Again) => return self.again(process, choice),
+            Err(Halt::Again) => return self.again(process, choice, turn),
         }
         self.settle();
         // In a row of scripted steps the later ones have been looked at.
@@ -291,7 +283,16 @@ impl ClosureRun {
             false => self.world.script[turn as usize - 1].next,
         };
         let first = self.world.first_of_child();
-        Ok(Taken { process, choice, place, next, first, digest })
+        let taken = Taken { process, choice, place, next, first, digest };
+        match self.world.script.get(turn as usize - 1) {
+            None => self.world.script.push(taken),
+            Some(before) => {
+                if let Some((position, places)) = before.difference(&taken, turn as usize - 1) {
+                    return Err(self.not_repeated(position, places));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Does the operation that a process is at. Gives its place and what tells its label from others.
@@ -322,7 +323,7 @@ impl ClosureRun {
             return Ok(());
         }
         self.world.unwound = 0;
-        self.world.resume(process, Resume::Go);
+        self.world.resume_here(process, Resume::Go);
         self.trouble()?;
         if self.world.unwound > 0 {
             self.holds.push((turn, process));
@@ -373,14 +374,44 @@ impl ClosureRun {
         Ok(())
     }
 
-    /// Takes the step once more, from the beginning of the execution, with what is known now.
+    /// Takes the step once more, from the beginning of the execution, with what is known now. It is the one after which
+    /// so many steps will have been taken.
     #[cold]
-    fn again(&mut self, process: ProcessId, choice: u32) -> Result<Taken, Halt> {
+    fn again(&mut self, process: ProcessId, choice: u32, turn: u32) -> Result<(), Halt> {
+        let known = self.world.script.len();
+        if turn as usize <= known {
+            // It was one of the script: that is taken again as a whole.
+            return self.rerun();
+        }
         self.rerun()?;
         self.take(process, choice)
     }
 
+    /// Whether those are enabled who were when the script had been taken before.
+    #[inline]
+    fn check_enabled(&mut self) -> Result<(), Halt> {
+        let position = self.world.script.len();
+        if self.enabled_at.get(position).is_none_or(|before| *before == self.world.enabled) {
+            return Ok(());
+        }
+        Err(self.not_enabled_as_before(position))
+    }
+
+    #[cold]
+    fn not_enabled_as_before(&mut self, position: usize) -> Halt {
+        let (before, world) = (&self.enabled_at[position], &*self.world);
+        let differs = |process: &ProcessId| before.contains(*process) != world.enabled.contains(*process);
+        let all = before.iter().chain(world.enabled.iter()).find(differs);
+        let process = all.unwrap_or(MAIN);
+        let last = world.script.iter().rfind(|taken| taken.process == process);
+        let now = world.process(process).pending.map(|pending| pending.place);
+        let places = (last.and_then(|taken| taken.next), now);
+        self.world.report_difference(position, process, places);
+        Halt::Fatal
+    }
+
     /// Notes who is enabled now, for when it is asked later.
+    #[inline]
     fn note_state(&mut self) {
         let depth = self.world.script.len();
         if self.enabled_at.len() <= depth {
@@ -417,6 +448,7 @@ impl Drop for ClosureRun {
             self.heartbeat.weak_ordering(place);
         }
         self.world.end_execution();
+        Spare::keep(&mut self.world, &mut self.enabled_at);
     }
 }
 
@@ -427,132 +459,4 @@ enum Halt {
     Fatal,
     /// It must be taken again, from the start of the execution, with what is known now.
     Again,
-}
-
-impl World {
-    /// Begins an execution: process 0 will run the body.
-    pub(crate) fn begin_execution(&mut self, body: process::Body) {
-        self.stamp = super::identity::new_stamp();
-        self.cells.begin(self.stamp);
-        self.depth = 0;
-        self.guards.clear();
-        self.spins.clear();
-        self.failures.clear();
-        self.assumed = false;
-        self.last_panic = None;
-        self.panics.clear();
-        self.acquired.clear();
-        self.poisoned.clear();
-        self.shown.met.clear();
-        self.waiters.clear();
-        self.statics.clear();
-        self.arcs.clear();
-        self.races.clear();
-        self.operations = 0;
-        let main = self.names.child(None, 0);
-        debug_assert_eq!(main, MAIN);
-        self.add(main, body);
-        self.process_mut(main).name = Some("main".to_owned());
-        self.announce(main);
-        self.starting.push(main);
-    }
-
-    /// Gives a process a stack.
-    pub(super) fn embark(&mut self, process: ProcessId) -> std::io::Result<()> {
-        self.processes[process.0 as usize].embark(&mut self.stacks)
-    }
-
-    /// Runs a process until it suspends itself or ends.
-    #[inline]
-    pub(super) fn resume(&mut self, process: ProcessId, with: Resume) {
-        let state = self.process_mut(process);
-        let (events, limit) = (state.events, state.stack.0);
-        let Some(mut routine) = state.take_routine() else { return };
-        state.status = Status::Running;
-        self.running = process;
-        self.log.set_process(process, events);
-        let world: *mut World = self;
-        let before = WORLD.with(|cell| cell.replace(world));
-        self.shown.pulse.turn(process);
-        let ended = process::resume(&mut routine, limit, with);
-        self.shown.pulse.turn_is_over();
-        WORLD.with(|cell| cell.set(before));
-        self.processes[process.0 as usize].put_back(routine, ended, &mut self.stacks);
-        if ended {
-            if overflow::take_overflow() {
-                self.report_overflow(process);
-            }
-            self.finish(process);
-        }
-    }
-
-    #[cold]
-    fn report_overflow(&mut self, process: ProcessId) {
-        let message = format!(
-            "{} overflowed its stack of {} KiB; Checker::stack_size makes stacks larger",
-            self.name_of(process),
-            self.stacks.size() / 1024
-        );
-        let (kind, place) = (FailureKind::StackOverflow, None);
-        self.fail(Stop::Failure(Failure { kind, message, place, process: Some(process) }));
-    }
-
-    /// A process has come to its end.
-    fn finish(&mut self, process: ProcessId) {
-        self.process_mut(process).status = Status::Finished;
-        if self.ending {
-            return;
-        }
-        let end = self.end_of(process);
-        self.label.touch(end, AccessKind::Write);
-        if self.races.enabled {
-            let events = self.process(process).events;
-            self.races.end(process, events, end);
-        }
-        let depth = self.depth;
-        self.cells.set(end, 1, depth);
-        self.changed = true;
-    }
-
-    /// No process can take a step: what went wrong without anybody having been told is a failure.
-    pub(super) fn conclude(&mut self) {
-        self.report_livelock();
-        let mut panics = std::mem::take(&mut self.panics);
-        if panics.iter().any(|panic| !panic.told) {
-            // Who unwraps the result of a join panics because of another panic: that one is the cause.
-            let words = ["`Err` value: Any", "`Err` value: PoisonError", "a scoped thread panicked"];
-            let passed_on = |panic: &Panicked| words.iter().any(|words| panic.message.contains(words));
-            let cause = panics.iter().any(|panic| !panic.told && passed_on(panic));
-            panics.retain(|panic| cause || !panic.told);
-            panics.sort_by_key(passed_on);
-            self.failures.extend(panics.drain(..).map(failure_of));
-        }
-    }
-}
-
-impl World {
-    /// Who spins when nobody can take a step spins forever.
-    fn report_livelock(&mut self) {
-        for &process in &self.created {
-            let Some(pending) = self.process(process).pending.filter(|pending| pending.spins) else {
-                continue;
-            };
-            let message = format!(
-                "{} spins at {} forever: nobody is left to change what it reads",
-                self.name_of(process),
-                pending.operation().describe(self)
-            );
-            let (kind, place) = (FailureKind::Livelock, Some(place_of(pending.place)));
-            self.failures.push(Failure { kind, message, place, process: Some(process) });
-            return;
-        }
-    }
-}
-
-fn failure_of(panic: Panicked) -> Failure {
-    let kind = match panic.message.starts_with("assertion") {
-        true => FailureKind::Assertion,
-        false => FailureKind::Panic,
-    };
-    Failure { kind, message: panic.message, place: panic.place, process: Some(panic.process) }
 }

@@ -3,12 +3,12 @@
 use std::panic::Location as Caller;
 use std::ptr;
 
-use mazurka_program::{AccessKind, Failure, FailureKind, GuardId, Label, Location, ProcessId, Stop};
+use mazurka_program::{AccessKind, Failure, FailureKind, Guard, GuardId, Label, Location, ProcessId, Stop};
 
 use super::operation::{Nature, Operation, Step, Wait};
 use super::process::Pending;
 use super::run::{MAIN, guard_of};
-use super::{Until, World, place_of};
+use super::{World, place_of};
 
 type Where = Option<&'static Caller<'static>>;
 
@@ -61,8 +61,7 @@ fn add(digest: u64, location: Location, kind: AccessKind) -> u64 {
 /// How a process came to an operation.
 #[derive(Clone, Copy)]
 pub(super) struct Arrived {
-    wait: Wait,
-    guard: GuardId,
+    guard: Option<Guard>,
     spins: bool,
     plain: bool,
     /// The stack pointer there.
@@ -72,13 +71,14 @@ pub(super) struct Arrived {
 impl Pending {
     #[inline]
     pub(super) fn arrival(&self) -> Arrived {
-        Arrived { wait: self.wait, guard: self.guard, spins: self.spins, plain: self.plain, top: self.top }
+        let Pending { wait, guard, spins, plain, top, .. } = *self;
+        Arrived { guard: guard_of(wait, guard), spins, plain, top }
     }
 }
 
 impl World {
     /// Does an operation of the running process, as a step. Gives what tells its label from others.
-    #[inline]
+    #[inline(always)]
     pub(super) fn perform(
         &mut self,
         operation: &mut dyn Operation,
@@ -88,7 +88,7 @@ impl World {
     ) -> u64 {
         let process = self.running;
         self.label.clear();
-        self.label.guard = guard_of(arrived.wait, arrived.guard);
+        self.label.guard = arrived.guard;
         self.silent = true;
         if arrived.spins {
             self.process_mut(process).quiet.clear();
@@ -129,11 +129,13 @@ impl World {
         digest(&self.label)
     }
 
-    #[inline]
+    #[inline(always)]
     fn count_step(&mut self, process: ProcessId) {
+        let state = &mut self.processes[process.0 as usize];
+        state.last = self.depth;
+        state.events += 1;
         self.depth += 1;
-        let events = self.process(process).events + 1;
-        self.process_mut(process).events = events;
+        let events = state.events;
         if self.races.enabled {
             self.races.step(process, events, &self.label);
         }
@@ -168,16 +170,16 @@ impl World {
     }
 
     /// A step of the script was taken the short way: it read a location and changed nothing, or else changed it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn repeated(&mut self, place: &'static Caller<'static>, top: usize, quiet: Option<Location>) {
         let me = self.running;
+        self.note_quiet(me, place, top, quiet);
+        let process = &mut self.processes[me.0 as usize];
+        process.last = self.depth;
+        process.events += 1;
+        self.log.set_process(me, process.events);
         self.operations += 1;
         self.depth += 1;
-        self.note_quiet(me, place, top, quiet);
-        let process = self.process_mut(me);
-        process.events += 1;
-        let events = process.events;
-        self.log.set_process(me, events);
     }
 
     /// Takes the step that the script has, without going to the scheduler and back. False if that can't be: the scheduler
@@ -192,13 +194,7 @@ impl World {
         let Nature { wait, plain, .. } = operation.nature();
         let me = self.running;
         let (wait, spins) = (spin.unwrap_or(wait), spin.is_some());
-        let ready = match wait {
-            Wait::Nothing => true,
-            Wait::Guard { until: Until::Differs(spin), .. } => self.differs(spin),
-            Wait::Guard { location, until } => until.holds(self.cells.get(location)),
-            Wait::Own => operation.ready(self, me),
-        };
-        if !ready || operation.spawns() {
+        if !self.is_ready(operation, wait, me) {
             return false;
         }
         // Guards have numbers in the order of arrival, so that labels are the same.
@@ -208,19 +204,63 @@ impl World {
         };
         self.operations += 1;
         let before = self.script[self.depth as usize];
-        let arrived = Arrived { wait, guard, spins, plain, top };
-        let digest = self.perform(operation, before.choice, place, arrived);
-        self.log.set_process(me, self.process(me).events);
-        if digest != before.digest {
-            self.scripted = 0;
-            self.not_as_scripted(before);
+        let arrived = Arrived { guard: guard_of(wait, guard), spins, plain, top };
+        self.do_again(operation, before, place, arrived) && {
+            self.log.set_process(me, self.process(me).events);
+            true
+        }
+    }
+
+    /// Takes the step that the script has, of a process that is parked at its operation; the process is to go on then.
+    /// False if that can't be, as above.
+    pub(super) fn follow_parked(&mut self, process: ProcessId) -> bool {
+        let before = self.script[self.depth as usize];
+        let Some(pending) = self.process(process).pending else { return false };
+        if pending.spins || !before.place.is_some_and(|place| ptr::eq(place, pending.place)) {
             return false;
         }
-        true
+        self.running = process;
+        // SAFETY: the process is parked at it, and nobody else refers to it.
+        #[allow(unsafe_code)]
+        let operation = unsafe { pending.operation_mut() };
+        let short = pending.plain && operation.repeat(self, pending.place, pending.top);
+        if !short && !self.is_ready(operation, pending.wait, process) {
+            return false;
+        }
+        self.leave(process, pending);
+        self.enabled.remove(process);
+        self.process_mut(process).pending = None;
+        short || self.do_again(operation, before, pending.place, pending.arrival())
+    }
+
+    /// Does an operation that can be done, as the step that the script has. False if it is another.
+    fn do_again(
+        &mut self,
+        operation: &mut dyn Operation,
+        before: Taken,
+        place: &'static Caller<'static>,
+        arrived: Arrived,
+    ) -> bool {
+        if self.perform(operation, before.choice, place, arrived) == before.digest {
+            return true;
+        }
+        self.scripted = 0;
+        self.not_as_scripted(before);
+        false
     }
 
     /// Whether the running process comes to the operation that it came to before, after its last scripted step.
+    #[inline(always)]
     pub(super) fn check_next(&mut self, place: &'static Caller<'static>) {
+        let state = self.process(self.running);
+        let last = self.script.get(state.last as usize).filter(|_| state.events > 0);
+        if !last.is_some_and(|taken| taken.next.is_some_and(|next| ptr::eq(next, place))) {
+            self.check_next_closely(place);
+        }
+    }
+
+    #[inline(never)]
+    fn check_next_closely(&mut self, place: &'static Caller<'static>) {
         let me = self.running;
         if self.process(me).events == 0 {
             let born = self.process(me).born as usize;
@@ -230,11 +270,23 @@ impl World {
             }
             return;
         }
-        let taken = &self.script[..(self.depth as usize).min(self.script.len())];
-        let Some(last) = taken.iter().rposition(|taken| taken.process == me) else { return };
-        let before = taken[last].next;
+        let last = self.process(me).last as usize;
+        let Some(before) = self.script.get(last).map(|taken| taken.next) else { return };
         if !same_place(before, Some(place)) {
             self.report_difference(last + 1, me, (before, Some(place)));
+        }
+    }
+
+    /// Whether a process that has ended did so before, after its last scripted step.
+    pub(super) fn check_end(&mut self, process: ProcessId) {
+        let state = self.process(process);
+        let (position, before) = match state.events {
+            0 if process == MAIN => return,
+            0 => (state.born as usize, self.script.get(state.born as usize).and_then(|taken| taken.first)),
+            _ => (state.last as usize, self.script.get(state.last as usize).and_then(|taken| taken.next)),
+        };
+        if before.is_some() {
+            self.report_difference(position + 1, process, (before, None));
         }
     }
 

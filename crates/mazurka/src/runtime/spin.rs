@@ -20,6 +20,7 @@
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
+use std::mem::MaybeUninit;
 use std::panic::Location as Caller;
 
 use mazurka_program::{AccessKind, Location, ProcessId};
@@ -154,7 +155,7 @@ impl Frame {
     /// The state of the process that runs here, with these registers, on the stack that begins there. None where it is
     /// not known.
     pub(super) fn new(registers: &Registers, base: usize) -> Option<Frame> {
-        let [saved @ .., top] = registers.0;
+        let [saved @ .., top] = *registers.words();
         let size = base.checked_sub(top).filter(|&size| top > 0 && size <= MAX_FRAME)?;
         let stack = std::ptr::with_exposed_provenance::<usize>(top);
         // SAFETY: from the stack pointer to the base all is memory of this stack. Some of it is padding that was never
@@ -175,45 +176,53 @@ impl Frame {
 }
 
 /// The registers that a call preserves, and the stack pointer (0 where it is not known) last.
-#[derive(Default)]
-#[repr(C)]
-pub(crate) struct Registers([usize; 7]);
+///
+/// Made where it stays, since to copy what was written a moment ago would cost as much as the rest of an operation.
+#[repr(transparent)]
+pub(crate) struct Registers(MaybeUninit<[usize; 7]>);
 
 impl Registers {
+    /// Not taken yet: to be followed by [`Registers::take`].
+    #[inline(always)]
+    pub(crate) const fn unset() -> Registers {
+        match cfg!(all(target_arch = "x86_64", unix)) {
+            true => Registers(MaybeUninit::uninit()),
+            false => Registers(MaybeUninit::zeroed()),
+        }
+    }
+
+    /// Takes those of the caller, before anything else is done, so that nothing of ours is among what is compared.
+    #[inline(always)]
+    pub(crate) fn take(&mut self) {
+        // SAFETY: seven words are written to where the pointer says. It is in a register that calls do not preserve, so not
+        // in one of those that are taken.
+        #[cfg(all(target_arch = "x86_64", unix))]
+        unsafe {
+            std::arch::asm!(
+                "mov [rdi], rbx",
+                "mov [rdi + 8], rbp",
+                "mov [rdi + 16], r12",
+                "mov [rdi + 24], r13",
+                "mov [rdi + 32], r14",
+                "mov [rdi + 40], r15",
+                "mov [rdi + 48], rsp",
+                in("rdi") self,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+
     /// The stack pointer.
     #[inline]
     pub(crate) fn top(&self) -> usize {
-        self.0[6]
+        self.words()[6]
     }
 
-    /// Those of the caller. They are taken before anything else is done, so that nothing of ours is among what is compared.
-    #[inline(always)]
-    pub(crate) fn here() -> Registers {
-        let mut registers = Registers::default();
-        // SAFETY: the function writes seven words to where the pointer says.
-        #[cfg(all(target_arch = "x86_64", unix))]
-        unsafe {
-            capture(&raw mut registers);
-        }
-        registers
+    #[inline]
+    fn words(&self) -> &[usize; 7] {
+        // SAFETY: `take` follows `unset`, and has written all of them where they were not zeroed.
+        unsafe { self.0.assume_init_ref() }
     }
-}
-
-#[cfg(all(target_arch = "x86_64", unix))]
-#[unsafe(naked)]
-unsafe extern "sysv64" fn capture(registers: *mut Registers) {
-    std::arch::naked_asm!(
-        "mov [rdi], rbx",
-        "mov [rdi + 8], rbp",
-        "mov [rdi + 16], r12",
-        "mov [rdi + 24], r13",
-        "mov [rdi + 32], r14",
-        "mov [rdi + 40], r15",
-        // As it was before the call.
-        "lea rax, [rsp + 8]",
-        "mov [rdi + 48], rax",
-        "ret",
-    )
 }
 
 /// How far below the stack pointer of an operation the runtime leaves something, or more.

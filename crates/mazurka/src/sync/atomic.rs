@@ -11,7 +11,7 @@ use std::sync::atomic as real;
 
 pub use std::sync::atomic::Ordering;
 
-use access::{Effect, Kind, access, note_ordering};
+use access::{Effect, Method, access, note_ordering};
 
 use crate::runtime::identity::Object;
 use crate::runtime::spin::{Registers, wipe_leftovers};
@@ -48,23 +48,28 @@ macro_rules! common {
             fn access(
                 &self,
                 effect: Effect<'_>,
-                name: &'static str,
+                method: &'static Method,
                 order: Ordering,
                 place: &'static Caller<'static>,
             ) -> Option<$value> {
-                let first = || Self::bits(self.real.load(Ordering::Relaxed));
-                let kind = Kind { name: stringify!($name), show: |bits| Self::show(Self::value(bits)) };
-                let registers = Registers::here();
-                let found = access(&registers, &self.object, kind, first, effect, name, order, place);
+                let mut registers = Registers::unset();
+                registers.take();
+                let first = Self::bits(self.real.load(Ordering::Relaxed));
+                let found = access(&registers, &self.object, first, &effect, method, order, place);
                 wipe_leftovers();
                 found.map(Self::value)
+            }
+
+            /// What is known of a method of this type.
+            const fn method(name: &'static str) -> Method {
+                Method { kind: stringify!($name), name, show: |bits| Self::show(Self::value(bits)) }
             }
 
             /// The value.
             #[inline(always)]
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
-                match self.access(Effect::Load, "load", order, Caller::caller()) {
+                match self.access(Effect::Load, const { &Self::method("load") }, order, Caller::caller()) {
                     Some(value) => value,
                     None => self.outside().load(order),
                 }
@@ -74,7 +79,7 @@ macro_rules! common {
             #[inline(always)]
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
-                if self.access(Effect::Store(Self::bits(value)), "store", order, Caller::caller()).is_none() {
+                if self.access(Effect::Store(Self::bits(value)), const { &Self::method("store") }, order, Caller::caller()).is_none() {
                     self.outside().store(value, order);
                 }
             }
@@ -84,7 +89,7 @@ macro_rules! common {
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 let bits = Self::bits(value);
-                match self.access(Effect::Update(&|_| bits), "swap", order, Caller::caller()) {
+                match self.access(Effect::Update(&|_| bits), const { &Self::method("swap") }, order, Caller::caller()) {
                     Some(before) => before,
                     None => self.outside().swap(value, order),
                 }
@@ -104,7 +109,7 @@ macro_rules! common {
                 failure: Ordering,
             ) -> Result<$value, $value> {
                 let effect = Effect::Exchange(Self::bits(current), Self::bits(new));
-                match self.access(effect, "compare_exchange", success, Caller::caller()) {
+                match self.access(effect, const { &Self::method("compare_exchange") }, success, Caller::caller()) {
                     Some(before) if Self::bits(before) == Self::bits(current) => Ok(before),
                     Some(before) => Err(before),
                     None => self.outside().compare_exchange(current, new, success, failure),
@@ -237,7 +242,7 @@ macro_rules! updates {
         #[track_caller]
         pub fn $method(&self, $operand: $value, order: Ordering) -> $value {
             let new = |bits| Self::bits($new(Self::value(bits), $operand));
-            match self.access(Effect::Update(&new), stringify!($method), order, Caller::caller()) {
+            match self.access(Effect::Update(&new), const { &Self::method(stringify!($method)) }, order, Caller::caller()) {
                 Some(before) => before,
                 None => self.outside().$method($operand, order),
             }
@@ -389,13 +394,13 @@ impl<T> AtomicPtr<T> {
     #[track_caller]
     fn fetch_bytes(
         &self,
-        name: &'static str,
+        method: &'static Method,
         order: Ordering,
         new: impl Fn(*mut T) -> *mut T,
         outside: impl FnOnce(&real::AtomicPtr<T>) -> *mut T,
     ) -> *mut T {
         let update = |bits| Self::bits(new(Self::value(bits)));
-        match self.access(Effect::Update(&update), name, order, Caller::caller()) {
+        match self.access(Effect::Update(&update), method, order, Caller::caller()) {
             Some(before) => before,
             None => outside(self.outside()),
         }
@@ -405,49 +410,57 @@ impl<T> AtomicPtr<T> {
     #[track_caller]
     pub fn fetch_ptr_add(&self, count: usize, order: Ordering) -> *mut T {
         let new = |pointer: *mut T| pointer.wrapping_add(count);
-        self.fetch_bytes("fetch_ptr_add", order, new, |real| real.fetch_ptr_add(count, order))
+        self.fetch_bytes(const { &Self::method("fetch_ptr_add") }, order, new, |real| {
+            real.fetch_ptr_add(count, order)
+        })
     }
 
     /// Subtracts so many `T`s from the address; gives the pointer before.
     #[track_caller]
     pub fn fetch_ptr_sub(&self, count: usize, order: Ordering) -> *mut T {
         let new = |pointer: *mut T| pointer.wrapping_sub(count);
-        self.fetch_bytes("fetch_ptr_sub", order, new, |real| real.fetch_ptr_sub(count, order))
+        self.fetch_bytes(const { &Self::method("fetch_ptr_sub") }, order, new, |real| {
+            real.fetch_ptr_sub(count, order)
+        })
     }
 
     /// Adds so many bytes to the address; gives the pointer before.
     #[track_caller]
     pub fn fetch_byte_add(&self, count: usize, order: Ordering) -> *mut T {
         let new = |pointer: *mut T| pointer.wrapping_byte_add(count);
-        self.fetch_bytes("fetch_byte_add", order, new, |real| real.fetch_byte_add(count, order))
+        self.fetch_bytes(const { &Self::method("fetch_byte_add") }, order, new, |real| {
+            real.fetch_byte_add(count, order)
+        })
     }
 
     /// Subtracts so many bytes from the address; gives the pointer before.
     #[track_caller]
     pub fn fetch_byte_sub(&self, count: usize, order: Ordering) -> *mut T {
         let new = |pointer: *mut T| pointer.wrapping_byte_sub(count);
-        self.fetch_bytes("fetch_byte_sub", order, new, |real| real.fetch_byte_sub(count, order))
+        self.fetch_bytes(const { &Self::method("fetch_byte_sub") }, order, new, |real| {
+            real.fetch_byte_sub(count, order)
+        })
     }
 
     /// Takes the bits that either the address or the operand has; gives the pointer before.
     #[track_caller]
     pub fn fetch_or(&self, bits: usize, order: Ordering) -> *mut T {
         let new = |pointer: *mut T| pointer.map_addr(|address| address | bits);
-        self.fetch_bytes("fetch_or", order, new, |real| real.fetch_or(bits, order))
+        self.fetch_bytes(const { &Self::method("fetch_or") }, order, new, |real| real.fetch_or(bits, order))
     }
 
     /// Takes the bits that both the address and the operand have; gives the pointer before.
     #[track_caller]
     pub fn fetch_and(&self, bits: usize, order: Ordering) -> *mut T {
         let new = |pointer: *mut T| pointer.map_addr(|address| address & bits);
-        self.fetch_bytes("fetch_and", order, new, |real| real.fetch_and(bits, order))
+        self.fetch_bytes(const { &Self::method("fetch_and") }, order, new, |real| real.fetch_and(bits, order))
     }
 
     /// Takes the bits that one of the address and the operand has; gives the pointer before.
     #[track_caller]
     pub fn fetch_xor(&self, bits: usize, order: Ordering) -> *mut T {
         let new = |pointer: *mut T| pointer.map_addr(|address| address ^ bits);
-        self.fetch_bytes("fetch_xor", order, new, |real| real.fetch_xor(bits, order))
+        self.fetch_bytes(const { &Self::method("fetch_xor") }, order, new, |real| real.fetch_xor(bits, order))
     }
 }
 

@@ -114,7 +114,8 @@ impl Barrier {
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         let place = Caller::caller();
-        let Some(location) = with_world(|world| world.locate(&self.object, Whole::of(self), "Barrier", || 0))
+        let Some(location) =
+            with_world(|world| world.locate(&self.object, || Whole::of(self), "Barrier", || 0))
         else {
             self.object.use_outside();
             return BarrierWaitResult(self.real.wait().is_leader());

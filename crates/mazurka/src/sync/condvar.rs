@@ -211,7 +211,7 @@ impl Condvar {
     }
 
     fn location(&self) -> Option<Location> {
-        with_world(|world| world.locate(&self.object, Whole::of(self), "Condvar", || 0))
+        with_world(|world| world.locate(&self.object, || Whole::of(self), "Condvar", || 0))
     }
 
     /// Gives the lock back and waits for a notification; then takes the lock again.

@@ -129,11 +129,16 @@ impl<T> OnceLock<T> {
 
     fn location(&self) -> Option<Location> {
         with_world(|world| {
-            world.locate(&self.object, Whole::of(self), "OnceLock", || {
-                // SAFETY: this is the first use, so nobody writes it.
-                let full = unsafe { (*self.slot.value.get()).is_some() };
-                if full { COMPLETE } else { INCOMPLETE }
-            })
+            world.locate(
+                &self.object,
+                || Whole::of(self),
+                "OnceLock",
+                || {
+                    // SAFETY: this is the first use, so nobody writes it.
+                    let full = unsafe { (*self.slot.value.get()).is_some() };
+                    if full { COMPLETE } else { INCOMPLETE }
+                },
+            )
         })
     }
 
@@ -414,7 +419,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
 
 impl<T, F> LazyLock<T, F> {
     fn location(&self) -> Option<Location> {
-        with_world(|world| world.locate(&self.object, Whole::of(self), "LazyLock", || INCOMPLETE))
+        with_world(|world| world.locate(&self.object, || Whole::of(self), "LazyLock", || INCOMPLETE))
     }
 
     /// The value, if it has been made.

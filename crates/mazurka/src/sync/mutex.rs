@@ -214,7 +214,7 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     #[inline(never)]
     fn location(&self) -> Option<Location> {
-        with_world(|world| world.locate(&self.object, Whole::lock(self, is_held_by), "Mutex", || 0))
+        with_world(|world| world.locate(&self.object, || Whole::lock(self, is_held_by), "Mutex", || 0))
     }
 
     /// Takes the lock; waits until it is free.

@@ -236,7 +236,7 @@ impl Once {
 
     #[inline(never)]
     fn location(&self) -> Option<Location> {
-        with_world(|world| world.locate(&self.object, Whole::of(self), "Once", || INCOMPLETE))
+        with_world(|world| world.locate(&self.object, || Whole::of(self), "Once", || INCOMPLETE))
     }
 
     /// Calls the function if none has been called; waits for the end of one that is running.

@@ -267,7 +267,7 @@ impl<T> RwLock<T> {
 impl<T: ?Sized> RwLock<T> {
     #[inline(never)]
     fn location(&self) -> Option<Location> {
-        with_world(|world| world.locate(&self.object, Whole::lock(self, is_written_by), "RwLock", || 0))
+        with_world(|world| world.locate(&self.object, || Whole::lock(self, is_written_by), "RwLock", || 0))
     }
 
     /// Takes the lock for reading; waits while somebody writes.

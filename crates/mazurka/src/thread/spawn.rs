@@ -4,12 +4,13 @@ use std::any::Any;
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mazurka_program::{AccessKind, Location, ProcessId};
 
 use crate::runtime::cells::Until;
+use crate::runtime::confined::Confined;
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::{Body, World, end_of_thread, note_panic, operate, stop_here, with_world, world};
@@ -18,20 +19,22 @@ pub use std::thread::Result;
 
 /// Where the result of a thread is left for who joins it.
 pub(super) struct Packet<T> {
-    result: Mutex<Option<Result<T>>>,
+    result: Confined<Option<Result<T>>>,
 }
 
 impl<T> Packet<T> {
     pub(super) fn new() -> Arc<Packet<T>> {
-        Arc::new(Packet { result: Mutex::new(None) })
+        Arc::new(Packet { result: Confined::new(None) })
     }
 
     pub(super) fn put(&self, result: Result<T>) {
-        *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        let before = self.result.try_lock().and_then(|mut place| place.replace(result));
+        debug_assert!(before.is_none(), "a thread ends once");
     }
 
     pub(super) fn take(&self) -> Option<Result<T>> {
-        self.result.lock().unwrap_or_else(PoisonError::into_inner).take()
+        // It belongs to a check: outside of that there is nothing.
+        self.result.try_lock()?.take()
     }
 }
 
@@ -72,16 +75,12 @@ impl Operation for End {
 /// Creates a thread.
 struct Spawn {
     body: Option<Body>,
-    name: Option<String>,
+    name: Option<Arc<str>>,
     place: &'static Caller<'static>,
     child: Option<(ProcessId, Location)>,
 }
 
 impl Operation for Spawn {
-    fn spawns(&self) -> bool {
-        true
-    }
-
     fn perform(&mut self, step: &mut Step<'_>) {
         let Some(body) = self.body.take() else { return };
         let child = step.world.create(body, self.name.take(), self.place);
@@ -145,7 +144,7 @@ impl Operation for IsFinished {
 /// Brings a new thread into being; gives it and the location of its end. None outside of a check.
 pub(super) fn start(
     body: Body,
-    name: Option<String>,
+    name: Option<Arc<str>>,
     place: &'static Caller<'static>,
 ) -> Option<(ProcessId, Location)> {
     let mut spawn = Spawn { body: Some(body), name, place, child: None };
@@ -201,8 +200,8 @@ impl Builder {
         }
     }
 
-    pub(super) fn take_name(&mut self) -> Option<String> {
-        self.name.take()
+    pub(super) fn take_name(&mut self) -> Option<Arc<str>> {
+        self.name.take().map(Arc::from)
     }
 
     /// Runs a function on a new thread.
@@ -347,8 +346,8 @@ impl Thread {
         Thread(Kind::Std(thread))
     }
 
-    pub(super) fn model(process: ProcessId, name: Option<String>) -> Thread {
-        Thread(Kind::Model { process, name: name.map(Arc::from) })
+    pub(super) fn model(process: ProcessId, name: Option<Arc<str>>) -> Thread {
+        Thread(Kind::Model { process, name })
     }
 
     /// What tells it from other threads.

@@ -8,7 +8,7 @@ use mazurka_program::{AccessKind, Location};
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step};
 use crate::runtime::spin::Registers;
-use crate::runtime::{Whole, World, operate_from, with_world};
+use crate::runtime::{Arrival, Whole, World, with_world};
 
 /// Notes the first use of an ordering weaker than `SeqCst`.
 pub(super) fn note_ordering(world: &mut World, order: Ordering, place: &'static Caller<'static>) {
@@ -30,9 +30,8 @@ pub(super) enum Effect<'a> {
 /// An operation on an atomic, in terms of its bits.
 struct Access<'a> {
     location: Location,
-    effect: Effect<'a>,
-    name: &'static str,
-    show: fn(u64) -> String,
+    effect: &'a Effect<'a>,
+    method: &'static Method,
     /// The value before.
     found: u64,
 }
@@ -43,7 +42,7 @@ impl Operation for Access<'_> {
     }
 
     fn repeat(&mut self, world: &mut World, place: &'static Caller<'static>, top: usize) -> bool {
-        let found = repeat(world, self.location, &self.effect, place, top);
+        let found = repeat(world, self.location, self.effect, place, top);
         self.found = found.unwrap_or(self.found);
         found.is_some()
     }
@@ -51,7 +50,7 @@ impl Operation for Access<'_> {
     #[inline]
     fn perform(&mut self, step: &mut Step<'_>) {
         let at = self.location;
-        match self.effect {
+        match *self.effect {
             Effect::Load => self.found = step.read(at, AccessKind::Read),
             Effect::Store(value) => {
                 step.touch(at, AccessKind::Write);
@@ -77,61 +76,66 @@ impl Operation for Access<'_> {
     }
 
     fn describe(&self, world: &World) -> String {
-        let show = self.show;
-        let arguments = match self.effect {
+        let show = self.method.show;
+        let arguments = match *self.effect {
             Effect::Store(value) => show(value),
             Effect::Exchange(expected, value) => format!("{}, {}", show(expected), show(value)),
             _ => String::new(),
         };
-        format!("{}.{}({arguments})", world.name_of_location(self.location), self.name)
+        format!("{}.{}({arguments})", world.name_of_location(self.location), self.method.name)
     }
 
     fn show(&self, value: u64) -> String {
-        (self.show)(value)
+        (self.method.show)(value)
     }
 }
 
-/// An atomic type.
-#[derive(Clone, Copy)]
-pub(super) struct Kind {
+/// A method of an atomic type.
+pub(super) struct Method {
+    /// The type.
+    pub(super) kind: &'static str,
     pub(super) name: &'static str,
     pub(super) show: fn(u64) -> String,
 }
 
-/// Does an operation on the atomic of an object; gives the value before. None outside of a check.
+/// Does an operation on the atomic of an object, which held `first` before the check; gives the value before. None outside
+/// of a check.
 ///
 /// A function of its own, so that the frame of the caller, which may be compared, has nothing in it that depends on what
 /// happens here. The registers are those of the caller.
 #[inline(never)]
-#[allow(clippy::too_many_arguments)]
 pub(super) fn access(
     registers: &Registers,
     object: &Object,
-    kind: Kind,
-    first: impl FnOnce() -> u64,
-    effect: Effect<'_>,
-    name: &'static str,
+    first: u64,
+    effect: &Effect<'_>,
+    method: &'static Method,
     order: Ordering,
     place: &'static Caller<'static>,
 ) -> Option<u64> {
-    let (location, repeated) = with_world(|world| {
+    let mut access = Access { location: Location(0), effect, method, found: 0 };
+    let arrival = with_world(|world| {
         if order != Ordering::SeqCst {
             note_ordering(world, order, place);
         }
-        let location = world.locate(object, Whole::of(object), kind.name, first);
-        (location, repeat(world, location, &effect, place, registers.top()))
+        access.location = world.locate(object, || Whole::of(object), method.kind, || first);
+        match repeat(world, access.location, effect, place, registers.top()) {
+            Some(found) => {
+                access.found = found;
+                Arrival::Done
+            }
+            // SAFETY: the operation stays where it is while this function does not return.
+            #[allow(unsafe_code)]
+            None => unsafe { world.come_to(&mut access, place, registers) },
+        }
     })?;
-    if repeated.is_some() {
-        return repeated;
-    }
-    let mut access = Access { location, effect, name, show: kind.show, found: 0 };
-    operate_from(&mut access, place, registers);
+    arrival.wait();
     Some(access.found)
 }
 
 /// Does the operation at once, if that is what the execution has to do again; gives the value before. It does what
 /// [`Access::perform`] does, and no more.
-#[inline]
+#[inline(always)]
 fn repeat(
     world: &mut World,
     location: Location,

@@ -8,12 +8,12 @@
 
 use std::collections::VecDeque;
 use std::panic::Location as Caller;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mazurka_program::{AccessKind, Location, ProcessId};
 
 use super::{RecvError, SendError, TryRecvError, TrySendError};
 use crate::runtime::cells::Until;
+use crate::runtime::confined::{Confined, Taken};
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::{Described, World, operate, with_world};
@@ -25,7 +25,7 @@ pub(super) struct Channel<T> {
     location: Location,
     /// Not 0. None if there is none.
     bound: Option<usize>,
-    state: Mutex<State<T>>,
+    state: Confined<State<T>>,
 }
 
 struct State<T> {
@@ -53,12 +53,12 @@ impl<T> Channel<T> {
             let location = world.make(world.running, OwnKind::Handle);
             world.describe(location, Described { kind: "channel", created });
             let state = State { messages: VecDeque::new(), senders: 1, receiver_gone: false };
-            Channel { location, bound, state: Mutex::new(state) }
+            Channel { location, bound, state: Confined::new(state) }
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> Taken<'_, State<T>> {
+        self.state.lock()
     }
 
     /// A step changes the channel or looks at it.

@@ -8,11 +8,11 @@
 
 use std::collections::VecDeque;
 use std::panic::Location as Caller;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mazurka_program::{AccessKind, Location, ProcessId, Stop};
 
 use super::{RecvError, SendError, TryRecvError, TrySendError};
+use crate::runtime::confined::{Confined, Taken};
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::{Described, World, operate, with_world};
@@ -24,7 +24,7 @@ const ALONE: u64 = 2;
 
 pub(super) struct Channel<T> {
     location: Location,
-    state: Mutex<State<T>>,
+    state: Confined<State<T>>,
 }
 
 struct State<T> {
@@ -65,16 +65,16 @@ impl<T> Channel<T> {
                 senders: 1,
                 receiver_gone: false,
             };
-            Channel { location, state: Mutex::new(state) }
+            Channel { location, state: Confined::new(state) }
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> Taken<'_, State<T>> {
+        self.state.lock()
     }
 
     /// The state, for a first step: whom it lets go on depends on who waits.
-    fn enter(&self, step: &mut Step<'_>) -> MutexGuard<'_, State<T>> {
+    fn enter(&self, step: &mut Step<'_>) -> Taken<'_, State<T>> {
         step.touch(self.location, AccessKind::Update);
         step.varies();
         self.state()

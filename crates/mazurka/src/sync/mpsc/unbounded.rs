@@ -6,13 +6,13 @@
 //! What an operation touches depends on what it finds, so this is nothing for static footprints.
 
 use std::panic::Location as Caller;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mazurka_program::{AccessKind, Location, ProcessId};
 
 use super::queue::Queue;
 use super::senders::{NewHandle, Senders};
 use super::{RecvError, SendError, TryRecvError};
+use crate::runtime::confined::{Confined, Taken};
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::{Described, World, operate, with_world};
@@ -22,7 +22,7 @@ pub(super) struct Channel<T> {
     order: Location,
     /// Holds 1 when the receiver is gone.
     receiver: Location,
-    state: Mutex<State<T>>,
+    state: Confined<State<T>>,
 }
 
 struct State<T> {
@@ -46,11 +46,11 @@ impl<T> Channel<T> {
             Some((order, receiver, NewHandle::new(world)))
         })??;
         let state = State { queue: Queue::new(order), senders: Senders::new(sender) };
-        Some(Channel { order, receiver, state: Mutex::new(state) })
+        Some(Channel { order, receiver, state: Confined::new(state) })
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> Taken<'_, State<T>> {
+        self.state.lock()
     }
 
     pub(super) fn send(&self, message: T, place: &'static Caller<'static>) -> Result<(), SendError<T>> {

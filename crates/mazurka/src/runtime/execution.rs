@@ -1,0 +1,159 @@
+//! An execution: how it begins, the turns of its processes, and what is said of it when nobody can take a step.
+//!
+//! How it is ended before that is another matter: see [`super::ending`].
+#![allow(unsafe_code)]
+
+use mazurka_program::{AccessKind, Failure, FailureKind, ProcessId, Stop};
+
+use super::process::{self, Body, Resume, Status};
+use super::run::MAIN;
+use super::{Panicked, UNFIT, WORLD, World, overflow, place_of};
+
+impl World {
+    /// Begins an execution: process 0 will run the body.
+    pub(crate) fn begin_execution(&mut self, body: Body) {
+        self.stamp = self.stamps.next().unwrap_or_else(|| {
+            self.stamps = super::identity::new_stamps();
+            self.stamps.next().unwrap_or_default()
+        });
+        self.cells.begin(self.stamp);
+        self.depth = 0;
+        self.guards.clear();
+        self.spins.clear();
+        self.failures.clear();
+        self.assumed = false;
+        self.last_panic = None;
+        self.panics.clear();
+        self.acquired.clear();
+        self.poisoned.clear();
+        self.shown.met.clear();
+        self.waiters.clear();
+        self.statics.clear();
+        self.arcs.clear();
+        self.races.clear();
+        self.operations = 0;
+        let main = self.names.child(None, 0);
+        debug_assert_eq!(main, MAIN);
+        let name = self.processes.get_mut(main.index()).and_then(|before| before.name.take());
+        self.add(main, body);
+        self.process_mut(main).name = Some(name.unwrap_or_else(|| "main".into()));
+        self.announce(main);
+        self.starting.push(main);
+    }
+
+    /// Gives a process a stack.
+    pub(super) fn embark(&mut self, process: ProcessId) -> std::io::Result<()> {
+        self.processes[process.0 as usize].embark(&mut self.stacks)
+    }
+
+    /// Runs a process until it suspends itself or ends.
+    #[inline(never)]
+    pub(super) fn resume(&mut self, process: ProcessId, with: Resume) {
+        self.resume_here(process, with);
+    }
+
+    /// As [`World::resume`]. Inlined where it is done most: after a switch, each return from a function is one that the
+    /// processor does not foresee.
+    #[inline(always)]
+    pub(super) fn resume_here(&mut self, process: ProcessId, with: Resume) {
+        let state = self.process_mut(process);
+        let (events, limit) = (state.events, state.stack.0);
+        let Some(routine) = state.routine() else { return };
+        state.status = Status::Running;
+        self.running = process;
+        self.log.set_process(process, events);
+        let world: *mut World = self;
+        let before = WORLD.with(|cell| cell.replace(world));
+        self.shown.pulse.turn(process);
+        // SAFETY: the coroutine is that of a process which is parked or has not been started; it stays where it is, since
+        // nobody but the scheduler, who waits for it here, takes coroutines away.
+        let ended = unsafe { process::resume(routine, limit, with) };
+        self.shown.pulse.turn_is_over();
+        WORLD.with(|cell| cell.set(before));
+        if ended {
+            self.has_ended(process);
+        }
+    }
+
+    /// The coroutine of a process has come to its end.
+    #[inline(never)]
+    fn has_ended(&mut self, process: ProcessId) {
+        self.processes[process.0 as usize].disembark(&mut self.stacks);
+        if overflow::take_overflow() {
+            self.report_overflow(process);
+        }
+        if self.scripted > 0 {
+            self.check_end(process);
+        }
+        self.finish(process);
+    }
+
+    #[cold]
+    fn report_overflow(&mut self, process: ProcessId) {
+        UNFIT.set(true);
+        let message = format!(
+            "{} overflowed its stack of {} KiB; Checker::stack_size makes stacks larger",
+            self.name_of(process),
+            self.stacks.size() / 1024
+        );
+        let (kind, place) = (FailureKind::StackOverflow, None);
+        self.fail(Stop::Failure(Failure { kind, message, place, process: Some(process) }));
+    }
+
+    /// A process has come to its end.
+    fn finish(&mut self, process: ProcessId) {
+        self.process_mut(process).status = Status::Finished;
+        if self.ending {
+            return;
+        }
+        let end = self.end_of(process);
+        self.label.touch(end, AccessKind::Write);
+        if self.races.enabled {
+            let events = self.process(process).events;
+            self.races.end(process, events, end);
+        }
+        let depth = self.depth;
+        self.cells.set(end, 1, depth);
+        self.changed = true;
+    }
+
+    /// No process can take a step: what went wrong without anybody having been told is a failure.
+    pub(super) fn conclude(&mut self) {
+        self.report_livelock();
+        let mut panics = std::mem::take(&mut self.panics);
+        if panics.iter().any(|panic| !panic.told) {
+            // Who unwraps the result of a join panics because of another panic: that one is the cause.
+            let words = ["`Err` value: Any", "`Err` value: PoisonError", "a scoped thread panicked"];
+            let passed_on = |panic: &Panicked| words.iter().any(|words| panic.message.contains(words));
+            let cause = panics.iter().any(|panic| !panic.told && passed_on(panic));
+            panics.retain(|panic| cause || !panic.told);
+            panics.sort_by_key(passed_on);
+            self.failures.extend(panics.drain(..).map(failure_of));
+        }
+    }
+
+    /// Who spins when nobody can take a step spins forever.
+    fn report_livelock(&mut self) {
+        for &process in &self.created {
+            let Some(pending) = self.process(process).pending.filter(|pending| pending.spins) else {
+                continue;
+            };
+            let message = format!(
+                "{} spins at {} forever: nobody is left to change what it reads",
+                self.name_of(process),
+                pending.operation().describe(self)
+            );
+            let (kind, place) = (FailureKind::Livelock, Some(place_of(pending.place)));
+            self.failures.push(Failure { kind, message, place, process: Some(process) });
+            return;
+        }
+    }
+}
+
+fn failure_of(panic: Panicked) -> Failure {
+    let kind = match panic.message.starts_with("assertion") {
+        true => FailureKind::Assertion,
+        false => FailureKind::Panic,
+    };
+    Failure { kind, message: panic.message, place: panic.place, process: Some(panic.process) }
+}
