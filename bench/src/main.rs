@@ -7,8 +7,10 @@
 //!
 //! `mazurka-bench --abs` runs the programs of `bench/abs` and compares their counts with those of `bench/abs/expected.tsv`.
 //! `mazurka-bench --costs` prints what the newer algorithms cost beside `optimal` and `naive`.
+//! `mazurka-bench --c-peers` runs C programs beside Nidhugg and GenMC, if these are installed.
 //! `mazurka-bench --papers` prints the tables of the papers beside what is done here (`docs/papers.md`).
 
+mod c_peers;
 mod costs;
 mod steps;
 
@@ -105,8 +107,14 @@ fn main() -> ExitCode {
                 return ExitCode::from(2);
             }
         }
+        ["--c-peers"] => {
+            if let Err(wrong) = c_peers::table() {
+                eprintln!("mazurka-bench: {wrong}");
+                return ExitCode::from(2);
+            }
+        }
         _ => {
-            eprintln!("usage: mazurka-bench [--instructions | --abs | --papers | --costs]");
+            eprintln!("usage: mazurka-bench [--instructions | --abs | --papers | --costs | --c-peers]");
             return ExitCode::from(2);
         }
     }

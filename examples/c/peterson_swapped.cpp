@@ -7,20 +7,14 @@
 static std::atomic<bool> wants[2];
 static std::atomic<int> turn, inside;
 
-static bool may_enter(int other) {
-  for (int look = 0; look < 2; look++)
-    if (!wants[other] || turn != other) return true;
-  return false;
-}
-
 static void visit(int me) {
   int other = 1 - me;
   turn = other;
   wants[me] = true;
-  if (may_enter(other)) {
-    assert(inside++ == 0 && "two in the critical section");
-    inside--;
+  while (wants[other] && turn == other) {
   }
+  assert(inside++ == 0 && "two in the critical section");
+  inside--;
   wants[me] = false;
 }
 

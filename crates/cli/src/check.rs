@@ -29,12 +29,16 @@ pub fn run(arguments: &CheckArgs, worker: Option<&Worker>) -> Result<u8, Trouble
     let job = Job { algorithm, schedule, arguments, worker };
     let report = match (front_end, arguments.files.as_slice()) {
         (FrontEnd::Native, files) => {
+            native::suit(algorithm)?;
             let Some(worker) = worker else {
                 return native::delegate(files, &arguments.front_end, &arguments.limits, 1);
             };
             let program = worker.load(&arguments.front_end)?;
             let mut report = job.judge(&program, native::WORDING, &mut NoMonitor)?;
+            native::refuse(&program, &report)?;
             native::tell_output(&program, &mut report);
+            native::tell_hang(&program, &mut report);
+            native::tell_leaks(&program, &mut report);
             report
         }
         (FrontEnd::Litmus, [file, ..]) => {

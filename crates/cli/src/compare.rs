@@ -27,6 +27,7 @@ pub fn run(arguments: &CompareArgs, worker: Option<&Worker>) -> Result<u8, Troub
             rows(&program, algorithms, arguments)
         }
         (FrontEnd::Native, files) => {
+            algorithms.iter().try_for_each(|&algorithm| native::suit(algorithm))?;
             let searches = algorithms.len().try_into().unwrap_or(u32::MAX);
             let Some(worker) = worker else {
                 return native::delegate(files, &arguments.front_end, &arguments.limits, searches);

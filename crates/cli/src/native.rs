@@ -5,6 +5,7 @@
 //! should; a worker that dies takes no verdict with it.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::{ExitStatusExt, parent_id};
 use std::path::{Path, PathBuf};
@@ -14,12 +15,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use mazurka_explore::Algorithm;
 use mazurka_native::driver::{BuildError, Built, Request, build};
-use mazurka_native::isolation::fix_addresses;
+use mazurka_native::isolation::{fix_addresses, put_input_aside};
 use mazurka_native::runtime::{MainExits, Native, Options, Races, load as load_object, stub_assembly};
 use mazurka_native::symbols::Symbols;
-use mazurka_program::{Footprints, Label, Program, Run, Schedule};
-use mazurka_report::{Method, Report, Wording};
+use mazurka_program::{FailureKind, Footprints, Label, Program, Run, Schedule};
+use mazurka_report::{Leak, Method, Report, Wording};
 
 use crate::args::LimitArgs;
 use crate::trouble::Trouble;
@@ -30,6 +32,8 @@ pub const WORDING: Wording = Wording { process: "thread", ..Wording::COMMAND };
 
 /// The first argument of a worker. No file is called so by accident.
 const WORKER: &str = "native-worker";
+/// Says that the object is what a worker can read from its input: a file without a name.
+const INPUT: &str = "-";
 /// What a worker may take besides what the search may keep: the program's memory, and ours.
 const ROOM: u64 = 2 << 30;
 /// What a worker may take longer than the search may: telling a failure runs it again.
@@ -44,7 +48,7 @@ const MOST_OUTPUT: usize = 4000;
     no_binary_name = true,
     disable_help_flag = true,
     override_usage = "mazurka check FILE.c ... -- [--races=report|sc] [--main-exits=process|thread] [--cc=COMPILER] \
-                      [--arg=WORD] [--stack-size=BYTES] [--self-check=N] [options for the compiler]"
+                      [--arg=WORD] [--stack-size=BYTES] [--self-check=N] [--patience=SECONDS] [options for the compiler]"
 )]
 pub struct NativeOptions {
     /// What accesses are that race: a failure, or as good as atomic ones
@@ -71,6 +75,10 @@ pub struct NativeOptions {
     #[arg(long, value_name = "N")]
     pub self_check: Option<u32>,
 
+    /// How long a thread may run without coming to anything that others can notice, until that counts as a hang
+    #[arg(long, value_name = "SECONDS", value_parser = patience)]
+    pub patience: Option<Duration>,
+
     /// For the compiler.
     #[arg(skip)]
     pub flags: Vec<String>,
@@ -79,7 +87,8 @@ pub struct NativeOptions {
 impl NativeOptions {
     /// From the words after `--`: ours, and the rest for the compiler.
     pub fn parse(words: &[String]) -> Result<NativeOptions, Trouble> {
-        const OURS: [&str; 6] = ["--races", "--main-exits", "--cc", "--arg", "--stack-size", "--self-check"];
+        const OURS: [&str; 7] =
+            ["--races", "--main-exits", "--cc", "--arg", "--stack-size", "--self-check", "--patience"];
         let (mut ours, mut flags) = (Vec::new(), Vec::new());
         let mut words = words.iter();
         while let Some(word) = words.next() {
@@ -105,6 +114,7 @@ impl NativeOptions {
             main_exits: self.main_exits,
             stack_size: self.stack_size.map_or(usual.stack_size, |size| size as usize),
             self_check: self.self_check.unwrap_or(usual.self_check),
+            patience: self.patience.unwrap_or(usual.patience),
             arguments: self.arguments.clone(),
             symbols: Some(Rc::new(Symbols::new(object))),
             ..usual
@@ -143,8 +153,34 @@ impl Worker {
     /// The program, ready to be run.
     pub fn load(&self, options: &[String]) -> Result<Native, Trouble> {
         let options = NativeOptions::parse(options)?;
-        let built = Built::open(&self.object).map_err(Trouble::internal)?;
-        load_object(&built, options.runtime(&self.object)).map_err(Trouble::unsupported)
+        let object = match self.object.as_os_str() == INPUT {
+            true => put_input_aside()
+                .map_err(|error| Trouble::input(format!("the worker can't start: {error}")))?,
+            false => self.object.clone(),
+        };
+        let built = Built::open(&object).map_err(Trouble::internal)?;
+        load_object(&built, options.runtime(&object)).map_err(Trouble::unsupported)
+    }
+}
+
+/// Refuses an algorithm that C and C++ can't have, before anything is compiled.
+pub fn suit(algorithm: Algorithm) -> Result<(), Trouble> {
+    if algorithm.compares_states() {
+        return Err(Trouble::unsupported(format!(
+            "{algorithm} compares states, which can't be done for C and C++; there are naive, source, optimal and \
+             optimal+observers"
+        )));
+    }
+    Ok(())
+}
+
+/// Where a search ended at something that is not supported, and had met no failure, that is all there is to say.
+pub fn refuse(program: &Native, report: &Report) -> Result<(), Trouble> {
+    match program.refusal() {
+        Some(refusal) if report.failures.is_empty() && report.reason.as_ref() == Some(&refusal) => {
+            Err(Trouble::unsupported(refusal))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -158,7 +194,7 @@ pub fn delegate(
     let NativeOptions { flags, cc: compiler, .. } = NativeOptions::parse(options)?;
     for file in files {
         // A directory or a missing file is better told by us than by a compiler.
-        std::fs::File::open(file).map_err(|error| {
+        File::open(file).map_err(|error| {
             Trouble::input(format!("{}: the file can't be read: {error}", file.display())).at(file.display())
         })?;
     }
@@ -171,8 +207,10 @@ pub fn delegate(
     output::stderr(&built.warnings);
     let most_time = limits.timeout.map(|time| time * searches + PATIENCE);
     let most_memory = limits.memory().saturating_add(ROOM);
-    let mut child =
-        worker(&built).map_err(|error| Trouble::input(format!("no worker can be started: {error}")))?;
+    let mut child = built
+        .into_file()
+        .and_then(worker)
+        .map_err(|error| Trouble::input(format!("no worker can be started: {error}")))?;
     let _interruptible = interrupt::listen();
     let (status, report) = attend(&mut child, most_time, most_memory)?;
     match status.code() {
@@ -184,17 +222,18 @@ pub fn delegate(
     }
 }
 
-fn worker(built: &Built) -> std::io::Result<Child> {
+/// Starts a worker, which is given the object as its input.
+fn worker(object: File) -> std::io::Result<Child> {
     // Where this is not allowed, a replay may differ in what it prints of addresses.
     fix_addresses();
     Command::new(std::env::current_exe()?)
         .arg(WORKER)
-        .arg(&built.object)
+        .arg(INPUT)
         .arg(std::process::id().to_string())
         .arg(output::columns().to_string())
         .arg(u8::from(output::colour_on_stdout()).to_string())
         .args(std::env::args_os().skip(1))
-        .stdin(Stdio::null())
+        .stdin(object)
         .stdout(Stdio::piped())
         .spawn()
 }
@@ -288,6 +327,23 @@ pub fn tell_output(program: &Native, report: &mut Report) {
     report.notes.push(format!("the program printed: {}{rest}", lines.join(" | ")));
 }
 
+/// Tells where a thread was that came to nothing any more. That is another place in each run, and so no part of the failure.
+pub fn tell_hang(program: &Native, report: &mut Report) {
+    let hangs = report.failures.iter().any(|failure| failure.failure.kind == FailureKind::Hang);
+    if let Some((name, place)) = program.stuck().filter(|_| hangs) {
+        report.notes.push(format!("{name} was at {}:{} when it was stopped", place.file, place.line));
+    }
+}
+
+/// Tells of memory that is never freed.
+pub fn tell_leaks(program: &Native, report: &mut Report) {
+    let told = |leak: mazurka_native::runtime::Leak| {
+        let location = leak.place.map(|place| format!("{}:{}:{}", place.file, place.line, place.column));
+        Leak { location, blocks: leak.blocks, bytes: leak.bytes }
+    };
+    report.leaks = program.leaks().into_iter().map(told).collect();
+}
+
 fn printed(program: &Native, schedule: &Schedule) -> Vec<u8> {
     loop {
         let mut run = program.start(Footprints::Dynamic);
@@ -310,6 +366,13 @@ fn races(text: &str) -> Result<Races, String> {
         "sc" => Ok(Races::Sc),
         _ => Err("expected report or sc".to_owned()),
     }
+}
+
+fn patience(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=86400.0).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "expected a number of seconds from 0.1 to 86400".to_owned())
 }
 
 fn main_exits(text: &str) -> Result<MainExits, String> {

@@ -1,8 +1,9 @@
 //! Random programs in C: the front end for C must do with them what the language's machine does.
 //!
 //! Programs are turned into C, many in one file, compiled, and run one by one. Of each, brute force over the C program and
-//! every order of `source` and `optimal` obey the laws; and it has as many classes, and as many with a false assumption, as the
-//! program in the language has, the same failures, and the same processes wait in its deadlocks.
+//! every order of `source`, `optimal` and `optimal+observers` obey the laws; and it has as many classes, modulo observers too, and as
+//! many with a false assumption, as the program in the language has, the same failures, and the same processes wait in its
+//! deadlocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -22,9 +23,9 @@ use mazurka_trace::Trace;
 
 use crate::closures::{C_PRELUDE, in_c, prepare_for_c};
 use crate::corpus::Seed;
-use crate::laws::obeys;
+use crate::laws::{obeys, within};
 use crate::random::Random;
-use crate::{generate, mutate};
+use crate::{generate, mutate, observers};
 
 /// So many programs are compiled together.
 const TOGETHER: u64 = 100;
@@ -79,7 +80,7 @@ pub struct Found {
 }
 
 /// What a program and its form in C have in common.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Essence {
     classes: usize,
     assumed: usize,
@@ -131,7 +132,7 @@ pub fn run(campaign: &Campaign) -> Result<Outcome, String> {
 struct Entry {
     index: u64,
     ast: Ast,
-    expected: Essence,
+    expected: Expected,
 }
 
 fn batch(campaign: &Campaign, first: u64, last: u64, outcome: &mut Outcome) -> Result<(), String> {
@@ -170,7 +171,7 @@ fn batch(campaign: &Campaign, first: u64, last: u64, outcome: &mut Outcome) -> R
                 return Ok(());
             }
         }
-        outcome.classes += entry.expected.classes as u64;
+        outcome.classes += entry.expected.optimal.classes as u64;
     }
     Ok(())
 }
@@ -191,8 +192,14 @@ fn compiled(campaign: &Campaign, first: u64, text: &str) -> Result<Built, String
     Ok(built)
 }
 
+/// What a program does in the language, under `optimal` and modulo observers.
+struct Expected {
+    optimal: Essence,
+    observers: Essence,
+}
+
 /// What a program does in the language. Else why it is unfit, or nothing if it is too large.
-fn expectation(ast: &Ast) -> Result<Essence, Option<&'static str>> {
+fn expectation(ast: &Ast) -> Result<Expected, Option<&'static str>> {
     let litmus = compile(ast, &Source::default(), &[]).map_err(|_| Some("not a program"))?;
     let truth = truth(&litmus, LITMUS).map_err(|_| None)?;
     if truth.failures.iter().any(|(kind, _)| *kind == FailureKind::Hang) {
@@ -205,7 +212,9 @@ fn expectation(ast: &Ast) -> Result<Essence, Option<&'static str>> {
     if truth.failures.iter().any(not_held) {
         return Err(Some("a lock that is not held"));
     }
-    Ok(essence(&truth))
+    let optimal = essence(&truth);
+    let (classes, assumed) = (truth.observers.len(), truth.observers_assumed.len());
+    Ok(Expected { observers: Essence { classes, assumed, ..optimal.clone() }, optimal })
 }
 
 fn essence(truth: &Truth) -> Essence {
@@ -258,7 +267,7 @@ impl Monitor<NativeRun> for Gather {
 }
 
 /// Whether everything holds, or only what `optimal` finds agrees; nothing if it is too large.
-fn check(built: &Built, number: usize, expected: &Essence, seed: u64) -> Result<Option<bool>, String> {
+fn check(built: &Built, number: usize, expected: &Expected, seed: u64) -> Result<Option<bool>, String> {
     let options = runtime::Options {
         races: Races::Sc,
         main_exits: MainExits::Thread,
@@ -267,32 +276,30 @@ fn check(built: &Built, number: usize, expected: &Essence, seed: u64) -> Result<
         ..runtime::Options::default()
     };
     let program: Native = load(built, options)?;
-    let mut gather = Gather::default();
-    let limits = Limits { executions: Some(20_000), depth: 500, ..Limits::default() };
-    let options = Options { limits, order: Order::Shuffled(seed | 1), ..Options::default() };
-    let summary = explore(&program, Algorithm::Optimal, &options, &mut gather);
-    match (summary.not_exhaustive, summary.broken) {
-        (Some(NotExhaustive::Executions(_) | NotExhaustive::Depth(_)), _) => return Ok(None),
-        (reason, Some(failure)) => return Err(format!("broken: {} ({reason:?})", failure.message)),
-        (Some(reason), None) => return Err(format!("not exhaustive: {reason}")),
-        (None, None) => {}
-    }
-    if gather.gave_up {
-        return Ok(None);
-    }
-    if summary.counts.blocked > 0 {
-        return Err(format!("optimal blocked {} executions", summary.counts.blocked));
-    }
-    if gather.essence != *expected {
-        return Err(format!("in C there is {:?}, in the language {expected:?}", gather.essence));
+    for (algorithm, expected) in
+        [(Algorithm::Optimal, &expected.optimal), (Algorithm::OptimalObservers, &expected.observers)]
+    {
+        let Some(essence) = gathered(&program, algorithm, seed)? else { return Ok(None) };
+        if essence != *expected {
+            return Err(format!("{algorithm}: in C there is {essence:?}, in the language {expected:?}"));
+        }
     }
     let Ok(truth) = truth(&program, NATIVE) else { return Ok(Some(false)) };
     for (algorithm, order) in [
         (Algorithm::Optimal, Order::Natural),
+        (Algorithm::OptimalObservers, Order::Natural),
+        (Algorithm::OptimalObservers, Order::Shuffled(seed | 1)),
         (Algorithm::Source, Order::Natural),
         (Algorithm::Source, Order::Shuffled(seed | 1)),
     ] {
-        match obeys(&program, &truth, Rules::default(), algorithm, order, seed) {
+        let obeyed = match algorithm {
+            Algorithm::OptimalObservers => {
+                let options = Options { order, limits: within(&truth), ..Options::default() };
+                observers::obeys(&program, &truth, &options, seed)
+            }
+            _ => obeys(&program, &truth, Rules::default(), algorithm, order, seed),
+        };
+        match obeyed {
             // What `source` can't have it says.
             Err(law) if algorithm == Algorithm::Source && law.contains("not supported by source") => {}
             Err(law) => return Err(format!("{algorithm}, {order:?}: {law}")),
@@ -300,4 +307,24 @@ fn check(built: &Built, number: usize, expected: &Essence, seed: u64) -> Result<
         }
     }
     Ok(Some(true))
+}
+
+/// What a search of a C program shows; nothing if it is too large.
+fn gathered(program: &Native, algorithm: Algorithm, seed: u64) -> Result<Option<Essence>, String> {
+    let mut gather = Gather::default();
+    let limits = Limits { executions: Some(20_000), depth: 500, ..Limits::default() };
+    let options = Options { limits, order: Order::Shuffled(seed | 1), ..Options::default() };
+    let summary = explore(program, algorithm, &options, &mut gather);
+    match (summary.not_exhaustive, summary.broken) {
+        (Some(NotExhaustive::Executions(_) | NotExhaustive::Depth(_)), _) => return Ok(None),
+        (reason, Some(failure)) => {
+            return Err(format!("{algorithm}: broken: {} ({reason:?})", failure.message));
+        }
+        (Some(reason), None) => return Err(format!("{algorithm}: not exhaustive: {reason}")),
+        (None, None) => {}
+    }
+    if summary.counts.blocked > 0 {
+        return Err(format!("{algorithm} blocked {} executions", summary.counts.blocked));
+    }
+    Ok((!gather.gave_up).then_some(gather.essence))
 }

@@ -47,6 +47,8 @@ pub struct Built {
     pub init_array: Vec<u64>,
     /// The destructors, in the order in which they are to be called.
     pub fini_array: Vec<u64>,
+    /// Whether there is C++ in it: code that exceptions can pass through.
+    pub unwinds: bool,
     /// What the compiler said, although it compiled: warnings.
     pub warnings: String,
     _directory: Option<Directory>,
@@ -63,9 +65,19 @@ impl Built {
             object: object.to_owned(),
             init_array: calls.constructors,
             fini_array: calls.destructors,
+            unwinds: calls.unwinds,
             warnings: String::new(),
             _directory: None,
         })
+    }
+
+    /// The object as a file that has no name any more: whatever becomes of this process, nothing stays behind. Who is given the
+    /// file opens it as `/proc/self/fd/...`.
+    ///
+    /// # Errors
+    /// If it can't be opened.
+    pub fn into_file(self) -> std::io::Result<std::fs::File> {
+        std::fs::File::open(&self.object)
     }
 }
 
@@ -165,7 +177,7 @@ impl Program {
         self.names.variables.extend(names.variables);
         self.doubts.extend(audited.doubts);
         for (name, place) in audited.calls {
-            self.calls.entry(name).or_insert(place);
+            library::note_call(&mut self.calls, &name, || place);
         }
         self.objects.push(object);
         Ok(())
@@ -180,6 +192,14 @@ impl Program {
         }
         if let Some((_, error)) = self.doubts.iter().find(|(name, _)| self.names.variables.contains(name)) {
             return Err(error.clone());
+        }
+        let clock = library::asks_for_time(&self.names.needed, &self.calls);
+        if let Some(place) = clock {
+            let place = if place.is_empty() { place } else { format!("{place}: ") };
+            return Err(BuildError::Unsupported(format!(
+                "{place}the program calls `std::chrono::steady_clock::now`, which is not supported: what it gives differs \
+                 from execution to execution; waits for so long (`wait_for`) are"
+            )));
         }
         let called = self.open(&runtime);
         for support in compile::SUPPORT {

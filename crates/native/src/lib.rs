@@ -8,8 +8,8 @@
 //! is nothing, and a wait that may time out does so whenever it can. A choice of the environment is tried in all its
 //! outcomes (`mazurka_choose`, `__VERIFIER_nondet_bool`).
 //!
-//! What is not there: weak memory; 128-bit atomics; cancellation, signals, processes, files, sockets and clocks, which are
-//! refused by name, as are read-write locks that prefer writers and `pthread_exit` in C++; spurious wake-ups of condition
+//! What is not there: weak memory; atomics of more than 8 bytes, cancellation, signals, processes, files, sockets and clocks,
+//! which are refused by name, as are read-write locks that prefer writers and `pthread_exit` in C++; spurious wake-ups of condition
 //! variables. What `printf` reads through `%s` is not announced. A spin loop is
 //! recognised if it changes nothing but its own stack, and comes to be as it was there; one with a counter goes on until the
 //! limit of depth.

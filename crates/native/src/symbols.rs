@@ -3,10 +3,15 @@
 //! Nothing is read before somebody asks: a search that finds no failure never does. Addresses are relative to where the
 //! object is loaded, as they are in its file.
 
+mod allocation;
+mod functions;
+mod mangled;
 mod types;
+mod unwind;
 mod values;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -14,8 +19,12 @@ use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, EndianReader, Litt
 use mazurka_program::Place;
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 
-use crate::runtime::Symbolizer;
-use types::{Reading, TypeId, Types};
+use crate::runtime::{Frame, Spot, Symbolizer};
+use allocation::Allocation;
+use functions::{Function, Scopes};
+pub(crate) use mangled::callable;
+use types::{Part, Reading, TypeId, Types};
+use unwind::Unwinding;
 
 /// Sections of the file.
 type Bytes = EndianReader<LittleEndian, Rc<[u8]>>;
@@ -32,6 +41,11 @@ struct Loaded {
     context: addr2line::Context<Bytes>,
     variables: Vec<Variable>,
     types: Types,
+    /// Sorted by where they begin.
+    functions: Vec<Function>,
+    unwinding: Unwinding,
+    /// The texts of files that were asked for, by lines.
+    files: RefCell<HashMap<String, Rc<[String]>>>,
     /// Functions and variables of which there is only a name: address, size, name; sorted.
     symbols: Vec<(u64, u64, String)>,
 }
@@ -65,22 +79,30 @@ impl Symbols {
         Some(Place { file, line: location.line?, column: location.column.unwrap_or(1).max(1) })
     }
 
-    /// The name of the variable, field or element of so many bytes at an address.
+    /// The name of the variable, field or element of so many bytes at a fixed address.
     pub fn name(&self, address: u64, size: u64) -> Option<String> {
-        let loaded = self.loaded()?;
-        let Some(variable) = loaded.variable(address) else { return loaded.symbol(address) };
-        let part = loaded.types.part(variable.kind, address - variable.address, size);
-        Some(format!("{}{}", variable.name, part.path))
+        self.name_at(&Spot::Variable { address }, size)
     }
 
-    /// The bytes at an address as a value of what is there.
+    fn name_at(&self, spot: &Spot, size: u64) -> Option<String> {
+        let loaded = self.loaded()?;
+        match (loaded.part(spot, size), spot) {
+            (Some((name, part)), _) => Some(format!("{name}{}", part.path)),
+            (None, Spot::Variable { address }) => loaded.symbol(*address),
+            (None, _) => None,
+        }
+    }
+
+    /// The bytes at a fixed address as a value of what is there.
     pub fn value(&self, address: u64, bytes: &[u8]) -> String {
-        let known = self.loaded().and_then(|loaded| {
-            let variable = loaded.variable(address)?;
-            let part = loaded.types.part(variable.kind, address - variable.address, bytes.len() as u64);
-            Some(loaded.types.value(part.kind, bytes))
-        });
-        known.unwrap_or_else(|| Types::default().value(None, bytes))
+        self.value_at(&Spot::Variable { address }, bytes)
+            .unwrap_or_else(|| Types::default().value(None, bytes))
+    }
+
+    fn value_at(&self, spot: &Spot, bytes: &[u8]) -> Option<String> {
+        let loaded = self.loaded()?;
+        let (_, part) = loaded.part(spot, bytes.len() as u64)?;
+        Some(loaded.types.value(part.kind, bytes))
     }
 
     /// The name of the function at an address.
@@ -102,12 +124,20 @@ impl Symbolizer for Symbols {
         Symbols::place(self, address)
     }
 
-    fn name(&self, address: u64, size: u64) -> Option<String> {
-        Symbols::name(self, address, size)
+    fn name(&self, spot: &Spot, size: u64) -> Option<String> {
+        self.name_at(spot, size)
     }
 
-    fn value(&self, address: u64, bytes: &[u8]) -> Option<String> {
-        Some(Symbols::value(self, address, bytes))
+    fn value(&self, spot: &Spot, bytes: &[u8]) -> Option<String> {
+        self.value_at(spot, bytes)
+    }
+
+    fn symbol(&self, address: u64) -> Option<String> {
+        self.loaded()?.symbol(address)
+    }
+
+    fn caller(&self, frame: Frame, read: &dyn Fn(u64) -> Option<u64>) -> Option<Frame> {
+        self.loaded()?.unwinding.caller(frame, read)
     }
 
     fn function(&self, address: u64) -> Option<String> {
@@ -119,12 +149,10 @@ impl Loaded {
     fn read(path: &Path) -> Option<Loaded> {
         let bytes = std::fs::read(path).ok()?;
         let file = object::File::parse(bytes.as_slice()).ok()?;
-        let section = |id: gimli::SectionId| -> Result<Bytes, gimli::Error> {
-            let section = file.section_by_name(id.name());
-            let data = section.and_then(|section| section.uncompressed_data().ok()).unwrap_or_default();
-            Ok(EndianReader::new(Rc::from(data.as_ref()), LittleEndian))
-        };
-        let (mut variables, mut types) = (Vec::new(), Types::default());
+        let section =
+            |id: gimli::SectionId| -> Result<Bytes, gimli::Error> { Ok(section_bytes(&file, id.name())) };
+        let (mut variables, mut functions, mut types) = (Vec::new(), Vec::new(), Types::default());
+        let unwinding = Unwinding::new(&file, section_bytes(&file, ".eh_frame"));
         let dwarf = Dwarf::load(section).ok()?;
         let mut headers = dwarf.units();
         let mut number = 0;
@@ -132,11 +160,13 @@ impl Loaded {
             if let Ok(unit) = dwarf.unit(header) {
                 let reading = Reading { dwarf: &dwarf, unit: &unit, number };
                 // A unit that can't be read to its end has fewer names.
-                let _ = reading.variables(&mut types, &mut variables);
+                let _ = reading.variables(&mut types, &mut variables, &mut functions);
+                reading.read_pointees(&mut types);
             }
             number += 1;
         }
         variables.sort_by_key(|variable| (variable.address, variable.size));
+        functions.sort_by_key(|function| function.range);
         let named = |symbol: object::Symbol<'_, '_>| {
             let known =
                 matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data) && symbol.is_definition();
@@ -145,7 +175,68 @@ impl Loaded {
         let mut symbols: Vec<(u64, u64, String)> = file.symbols().filter_map(named).collect();
         symbols.sort();
         let context = addr2line::Context::from_dwarf(dwarf).ok()?;
-        Some(Loaded { context, variables, types, symbols })
+        let files = RefCell::default();
+        Some(Loaded { context, variables, types, functions, unwinding, files, symbols })
+    }
+
+    /// What a spot is a part of, and which part.
+    fn part(&self, spot: &Spot, size: u64) -> Option<(String, Part)> {
+        match *spot {
+            Spot::Variable { address } => {
+                let variable = self.variable(address)?;
+                let part = self.types.part(variable.kind, address - variable.address, size);
+                Some((variable.name.clone(), part))
+            }
+            Spot::Local { frame, address } => {
+                let (local, offset) =
+                    self.function_at(frame.place)?.local(frame.place, frame.base, address)?;
+                Some((local.name.clone(), self.types.part(local.kind, offset, size)))
+            }
+            Spot::Block { place, size: all, offset } => {
+                let (name, kind) = self.allocated(place, all)?;
+                let each = self.types.get(kind)?.size;
+                let mut part = self.types.part(kind, offset % each, size);
+                if each < all {
+                    part.path = format!("[{}]{}", offset / each, part.path);
+                }
+                Some((name, part))
+            }
+        }
+    }
+
+    /// The function that goes on at a place.
+    fn function_at(&self, place: u64) -> Option<&Function> {
+        let after = self.functions.partition_point(|function| function.range.0 < place);
+        self.functions[..after].last().filter(|function| place <= function.range.1)
+    }
+
+    /// What a program calls a block of so many bytes that it allocated at a place, and what is in it: one, or several in a
+    /// row. The line must say it, and the sizes must agree.
+    fn allocated(&self, place: u64, size: u64) -> Option<(String, TypeId)> {
+        let location = self.context.find_location(place.checked_sub(1)?).ok()??;
+        let (file, line) = (location.file?, location.line? as usize);
+        let lines = self.files.borrow_mut().entry(file.to_owned()).or_insert_with(|| lines_of(file)).clone();
+        let allocation = Allocation::of(lines.get(line.checked_sub(1)?)?)?;
+        let fits = |&kind: &TypeId| {
+            self.types.get(kind).is_some_and(|found| found.size > 0 && size.is_multiple_of(found.size))
+        };
+        let variable = allocation.variable.as_deref();
+        let local = || {
+            let locals = &self.function_at(place)?.locals;
+            self.types.pointee(locals.iter().rfind(|local| Some(local.name.as_str()) == variable)?.kind)
+        };
+        let global = || {
+            self.types
+                .pointee(self.variables.iter().find(|known| Some(known.name.as_str()) == variable)?.kind)
+        };
+        let member = || variable.and_then(|name| self.types.member_pointees(name).find(fits));
+        let pointee = local().or_else(global).or_else(member).filter(fits);
+        let named =
+            || allocation.kind.as_deref().and_then(|name| self.types.named(name).iter().copied().find(fits));
+        match (pointee, variable) {
+            (Some(kind), Some(name)) => Some((name.to_owned(), kind)),
+            _ => named().and_then(|kind| Some((allocation.kind.clone()?, kind))),
+        }
     }
 
     fn variable(&self, address: u64) -> Option<&Variable> {
@@ -167,11 +258,19 @@ impl Loaded {
 
 impl Reading<'_> {
     /// Adds the variables of the unit that have a fixed address.
-    fn variables(&self, types: &mut Types, variables: &mut Vec<Variable>) -> Result<(), gimli::Error> {
+    fn variables(
+        &self,
+        types: &mut Types,
+        variables: &mut Vec<Variable>,
+        known: &mut Vec<Function>,
+    ) -> Result<(), gimli::Error> {
         let mut entries = self.unit.entries();
+        let mut scopes = Scopes::default();
         // The functions around an entry, to tell their static variables apart.
         let mut functions: Vec<(isize, String)> = Vec::new();
         while let Some(entry) = entries.next_dfs()? {
+            scopes.leave(entry.depth());
+            self.note_function(entry, &mut scopes, types, known);
             while functions.last().is_some_and(|(depth, _)| *depth >= entry.depth()) {
                 functions.pop();
             }
@@ -215,6 +314,18 @@ impl Reading<'_> {
             _ => None,
         }
     }
+}
+
+/// The bytes of a section; none if there is no such section.
+fn section_bytes(file: &object::File<'_>, name: &str) -> Bytes {
+    let section = file.section_by_name(name);
+    let data = section.and_then(|section| section.uncompressed_data().ok()).unwrap_or_default();
+    EndianReader::new(Rc::from(data.as_ref()), LittleEndian)
+}
+
+/// The lines of a file; none if it can't be read.
+fn lines_of(file: &str) -> Rc<[String]> {
+    std::fs::read_to_string(file).unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
 #[cfg(test)]

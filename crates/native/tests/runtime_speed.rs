@@ -2,9 +2,9 @@
 
 mod runtime_support;
 
-use mazurka_native::runtime::Races;
+use mazurka_native::runtime::{Options, Races, load};
 use mazurka_program::{Footprints, Label, ProcessId, Program, Run};
-use runtime_support::{Scratch, cpu_time, program, search};
+use runtime_support::{Scratch, build, cpu_time, program, search};
 
 const FIBONACCI: &str = r"
 #include <pthread.h>
@@ -35,14 +35,25 @@ int main(void) {
     return last;
 }";
 
+/// Executions a second, with snapshots and without, in turn; the best of three.
 fn measure(name: &str, text: &str, algorithm: &str, expected: u64) {
     let scratch = Scratch::new();
-    let program = program(&scratch, text, &[], Races::Sc);
-    let before = cpu_time();
-    let summary = search(&program, algorithm);
-    let seconds = (cpu_time() - before).as_secs_f64();
-    assert_eq!(summary.counts.complete, expected);
-    println!("{name} {algorithm}: {:.0} executions/s", expected as f64 / seconds);
+    let built = build(&scratch, text, &[], "gcc");
+    let rate = |snapshots: bool| {
+        let options = Options { races: Races::Sc, snapshots, ..Options::default() };
+        let program = load(&built, options).unwrap();
+        let before = cpu_time();
+        let summary = search(&program, algorithm);
+        assert_eq!(summary.counts.complete, expected);
+        expected as f64 / (cpu_time() - before).as_secs_f64()
+    };
+    let rates: Vec<(f64, f64)> = (0..3).map(|_| (rate(true), rate(false))).collect();
+    let with = rates.iter().fold(0.0, |best: f64, rate| best.max(rate.0));
+    let without = rates.iter().fold(0.0, |best: f64, rate| best.max(rate.1));
+    println!(
+        "{name} {algorithm}: {with:.0} executions/s, {without:.0} without snapshots: {:.2} times",
+        with / without
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::executions::{FinalState, FinalStates, ToldExecution, ToldExecutions};
 use crate::replay::{Story, StoryStep, Waiting};
-use crate::report::{Counterexample, Method, Report, Verdict};
+use crate::report::{Counterexample, Leak, Method, Report, Verdict};
 use crate::survey::{Survey, SurveyRow};
 
 /// The version of the schema.
@@ -34,6 +34,7 @@ pub fn json(report: &Report) -> String {
         seconds: report.seconds,
         failures: report.failures.iter().map(failure).collect(),
         more_failures: report.more_failures,
+        leaks: report.leaks.iter().map(leak).collect(),
         trace: report.story.as_ref().map(trace),
         final_states: report.final_states.as_ref().map(final_states),
         traces: report.executions.as_ref().map(traces),
@@ -118,12 +119,26 @@ struct CheckJson<'a> {
     seconds: f64,
     failures: Vec<FailureJson<'a>>,
     more_failures: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    leaks: Vec<LeakJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<Vec<StepJson<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     final_states: Option<FinalStatesJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     traces: Option<TracesJson<'a>>,
+}
+
+/// Memory that is never freed: a warning.
+#[derive(Serialize)]
+struct LeakJson<'a> {
+    location: Option<&'a str>,
+    blocks: u64,
+    bytes: u64,
+}
+
+fn leak(leak: &Leak) -> LeakJson<'_> {
+    LeakJson { location: leak.location.as_deref(), blocks: leak.blocks, bytes: leak.bytes }
 }
 
 #[derive(Serialize)]

@@ -39,7 +39,7 @@ pub use json::json;
 #[cfg(feature = "progress")]
 pub use progress::Progress;
 pub use replay::{End, Misfit, Story, StoryFailure, StoryStep, Waiting, replay};
-pub use report::{Counterexample, Method, Report, Subject, Verdict};
+pub use report::{Counterexample, Leak, Method, Report, Subject, Verdict};
 pub use style::clean;
 pub use survey::{Survey, SurveyRow, survey_row};
 pub use text::{TextOptions, text};

@@ -76,6 +76,17 @@ impl Verdict {
     }
 }
 
+/// Memory that was allocated at one place, never freed, and that nothing pointed to in the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leak {
+    /// Where it was allocated: `file:line:column`; none if that is not known.
+    pub location: Option<String>,
+    /// How many blocks of it there were in one execution.
+    pub blocks: u64,
+    /// How many bytes, together.
+    pub bytes: u64,
+}
+
 /// What a check says in the end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
@@ -93,6 +104,8 @@ pub struct Report {
     pub reason: Option<String>,
     /// What else is worth telling, each in a sentence.
     pub notes: Vec<String>,
+    /// Memory that was never freed though nothing points to it any more: warnings, which change no verdict.
+    pub leaks: Vec<Leak>,
     /// The failures, each with its story.
     pub failures: Vec<Counterexample>,
     /// Whether there were more failures than are kept.
@@ -116,6 +129,7 @@ impl Report {
             seconds: 0.0,
             reason: None,
             notes: Vec::new(),
+            leaks: Vec::new(),
             failures: Vec::new(),
             more_failures: false,
             story: None,

@@ -6,7 +6,7 @@ use mazurka_program::{Failure, FailureKind};
 use crate::cycle::cycles;
 use crate::interleaving::{Failed, Telling, interleaving, line, one_file};
 use crate::replay::{Story, Waiting};
-use crate::report::{Counterexample, Method, Report, Verdict};
+use crate::report::{Counterexample, Leak, Method, Report, Verdict};
 use crate::style::{Paint, Tone, clean, clean_lines, pad, short_operation, width};
 use crate::wording::Wording;
 
@@ -142,6 +142,14 @@ pub(crate) fn seconds_text(seconds: f64) -> String {
     }
 }
 
+fn leak_text(leak: &Leak) -> String {
+    let place = leak.location.as_ref().map_or(String::new(), |place| format!(" at {}", clean(place)));
+    let (bytes, blocks) = (counted(leak.bytes, "byte"), counted(leak.blocks, "block"));
+    format!(
+        "warning: memory leak: {bytes} in {blocks}, allocated{place}, are never freed, and nothing points to them"
+    )
+}
+
 fn notes(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
     if report.verdict() == Verdict::Failure
@@ -154,6 +162,7 @@ fn notes(report: &Report) -> Vec<String> {
             "note: an assumption was false in every execution, so none was checked to its end".to_owned(),
         );
     }
+    notes.extend(report.leaks.iter().map(leak_text));
     notes.extend(report.notes.iter().map(|note| format!("note: {}", clean(note))));
     notes
 }

@@ -100,13 +100,14 @@ fn fuzz_native(campaign: Campaign, compiler: Option<String>) -> bool {
         }
     };
     println!(
-        "{} C programs, {} classes, in {:.1} s: they do what the language does, and obey the laws under source and optimal",
+        "{} C programs, {} classes, in {:.1} s: they do what the language does, and obey the laws under source, optimal \
+         and optimal+observers",
         outcome.held,
         outcome.classes,
         outcome.time.as_secs_f64()
     );
     println!(
-        "too large for brute force in C: {} that agree under optimal, {} that were left out",
+        "too large for brute force in C: {} that agree under optimal and optimal+observers, {} that were left out",
         outcome.agreed, outcome.too_large
     );
     for (why, count) in &outcome.unfit {

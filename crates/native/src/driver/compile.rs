@@ -143,7 +143,9 @@ impl Kit<'_> {
     pub fn support(&self, support: Support) -> Result<PathBuf, BuildError> {
         let source = self.directory.join(support.name);
         write(&source, support.text)?;
-        Ok(self.compile_with(&source, support.name, &[])?.object)
+        // So that its places are told from those of the program, and are the same in every process.
+        let elsewhere = format!("-ffile-prefix-map={}=/usr/lib/mazurka", self.directory.display());
+        Ok(self.compile_with(&source, support.name, &[elsewhere])?.object)
     }
 
     fn compile_with(&self, source: &Path, name: &str, flags: &[String]) -> Result<Compiled, BuildError> {

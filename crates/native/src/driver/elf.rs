@@ -64,6 +64,8 @@ pub struct Calls {
     pub constructors: Vec<u64>,
     /// After it, in this order.
     pub destructors: Vec<u64>,
+    /// Whether there is code that exceptions can pass through.
+    pub unwinds: bool,
 }
 
 /// The functions that a shared object has for its beginning and end: addresses relative to where it is loaded.
@@ -76,6 +78,7 @@ pub fn calls(path: &Path) -> Result<Calls, String> {
     let mut calls = Calls {
         constructors: pointers(&file, ".preinit_array"),
         destructors: pointers(&file, ".fini_array"),
+        unwinds: file.symbols().any(|symbol| symbol.name() == Ok("__gxx_personality_v0")),
     };
     calls.constructors.extend(pointers(&file, ".init_array"));
     calls.destructors.reverse();

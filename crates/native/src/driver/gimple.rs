@@ -12,6 +12,7 @@
 
 use std::collections::BTreeSet;
 
+use super::library::note_call;
 use super::{Audited, BuildError};
 
 /// Inline assembly that does nothing under sequential consistency.
@@ -89,7 +90,7 @@ impl<'a> Function<'a> {
             let Some(call) = Call::of(&line) else { continue };
             if !place.is_empty() {
                 let place = || place.trim_end_matches(": ").to_owned();
-                audited.calls.entry(call.callee.to_owned()).or_insert_with(place);
+                note_call(&mut audited.calls, call.callee, place);
             }
             // The C++ library's own code does not race with itself, so what it does with its structures need not be seen.
             if call.callee.starts_with("__builtin") || place.contains("/include/c++/") {

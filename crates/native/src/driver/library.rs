@@ -4,6 +4,8 @@
 //! they keep for themselves nobody would put back between executions. So a function is let through only if it does neither;
 //! some are given in an instrumented form (`support`); all others are refused by name.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 /// Functions that work on their arguments alone, or only on the frame of their caller, or read constant tables.
 const HARMLESS: &[&str] = &[
     // <math.h>, in all widths: see `is_math`. <complex.h> is not there.
@@ -311,6 +313,25 @@ const REFUSED: &[(&[&str], &str)] = &[
         "what it gives differs from execution to execution; use __VERIFIER_nondet_int() or a generator of your own",
     ),
     (
+        &[
+            "__tsan_atomic128*",
+            "__atomic_load_16",
+            "__atomic_store_16",
+            "__atomic_exchange_16",
+            "__atomic_compare_exchange_16",
+            "__atomic_fetch_add_16",
+            "__atomic_fetch_sub_16",
+            "__atomic_fetch_and_16",
+            "__atomic_fetch_or_16",
+            "__atomic_fetch_xor_16",
+            "__atomic_load",
+            "__atomic_store",
+            "__atomic_exchange",
+            "__atomic_compare_exchange",
+        ],
+        "atomic operations on more than 8 bytes are not instrumented; pack it into 8 bytes, or use a lock",
+    ),
+    (
         &["dlopen", "dlsym", "dlclose", "dlmopen", "dladdr"],
         "code that is loaded at run time can't be instrumented; give its source files",
     ),
@@ -348,6 +369,37 @@ pub enum Judgement {
     Refused(&'static str),
 }
 
+/// The clock that waits of C++ with a time ask, as the linker knows it and as gcc's intermediate code does.
+const CLOCK: [&str; 2] = ["_ZNSt6chrono3_V212steady_clock3nowEv", "std::chrono::_V2::steady_clock::now"];
+
+/// The files of the C++ library that ask for the time only to wait: what they get decides nothing but whether a wait timed out.
+const WAITING: [&str; 5] =
+    ["/condition_variable:", "/mutex:", "/shared_mutex:", "/future:", "/bits/atomic_futex.h:"];
+
+fn only_waits(place: &str) -> bool {
+    place.contains("/include/c++/") && WAITING.iter().any(|file| place.contains(file))
+}
+
+/// Notes where a function is called: the first place, but of the clock one that does not only wait, if there is one.
+pub fn note_call(calls: &mut BTreeMap<String, String>, name: &str, place: impl FnOnce() -> String) {
+    match calls.get(name) {
+        Some(known) if !(CLOCK.contains(&name) && only_waits(known)) => {}
+        known => {
+            let place = place();
+            if known.is_none() || !only_waits(&place) {
+                calls.insert(name.to_owned(), place);
+            }
+        }
+    }
+}
+
+/// Whether the program asks for the time, other than to wait for so long; if so, where, as far as that is known.
+pub fn asks_for_time(needed: &BTreeSet<String>, calls: &BTreeMap<String, String>) -> Option<String> {
+    let place = CLOCK.iter().find_map(|name| calls.get(*name));
+    (needed.contains(CLOCK[0]) && !place.is_some_and(|place| only_waits(place)))
+        .then(|| place.cloned().unwrap_or_default())
+}
+
 /// Judges a name that neither the program nor the runtime nor the support defines.
 pub fn judge(name: &str) -> Judgement {
     if HARMLESS.contains(&name) || is_math(name) {
@@ -369,9 +421,12 @@ pub fn judge(name: &str) -> Judgement {
 
 /// A name as people know it: nested names of C++ are taken apart, as far as that is easy.
 pub fn readable(name: &str) -> String {
-    let Some(mut rest) = name.strip_prefix("_ZNK").or_else(|| name.strip_prefix("_ZN")) else {
+    let prefixes = ["_ZNK", "_ZN", "_ZL", "_Z"];
+    let Some(mut rest) = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)) else {
         return name.to_owned();
     };
+    // Outside of namespaces and classes there is one name.
+    let nested = name.starts_with("_ZN");
     let mut parts = Vec::new();
     if let Some(after) = rest.strip_prefix("St") {
         parts.push("std");
@@ -386,6 +441,9 @@ pub fn readable(name: &str) -> String {
             parts.push(part);
         }
         rest = &rest[digits + length..];
+        if !nested {
+            break;
+        }
     }
     if parts.is_empty() { name.to_owned() } else { parts.join("::") }
 }

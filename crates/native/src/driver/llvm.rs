@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use places::Places;
 use text::{callee_and_arguments, closing, fields, plain_name, quoted, type_and_rest};
 
+use super::library::note_call;
 use super::{Audited, BuildError};
 
 /// Types that the instrumentation always announces, or knows why not.
@@ -262,9 +263,9 @@ impl Repairer<'_> {
                     self.refuse(line, &format!("the built-in operation `{intrinsic}` is not instrumented"))
                 );
             }
-        } else if callee.starts_with('@') && !self.calls.contains_key(name) {
-            let place = self.places.of_line(line).unwrap_or_default();
-            self.calls.insert(name.to_owned(), place);
+        } else if callee.starts_with('@') {
+            let places = &self.places;
+            note_call(&mut self.calls, name, || places.of_line(line).unwrap_or_default());
         }
         if arguments.contains("byval(") {
             return self.by_value(line, operation, arguments, body).map(Some);

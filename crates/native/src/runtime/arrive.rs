@@ -6,7 +6,7 @@
 use std::ptr;
 
 use corosensei::Yielder;
-use mazurka_program::{Access, AccessKind, FailureKind, Stop};
+use mazurka_program::{Access, AccessKind, FailureKind};
 
 use super::operation::Operation;
 use super::script;
@@ -25,13 +25,11 @@ pub(crate) fn enter(yielder: *const Yielder<(), ()>) {
         match body {
             Body::Main => super::exit::run_main(),
             Body::Posix(function, argument) => {
-                let function: extern "C-unwind" fn(usize) -> usize = std::mem::transmute(function);
-                let result = function(argument);
+                let result = super::exit::call(function, [argument, 0, 0]);
                 super::exit::end_of_thread(result);
             }
             Body::Standard(function, argument) => {
-                let function: extern "C-unwind" fn(usize) -> i32 = std::mem::transmute(function);
-                let result = function(argument);
+                let result = super::exit::call(function, [argument, 0, 0]) as i32;
                 super::exit::end_of_thread(result as isize as usize);
             }
         }
@@ -82,7 +80,8 @@ pub(crate) fn fail_here(kind: FailureKind, message: String, place: usize) -> ! {
 ///
 /// # Safety
 /// A thread of the world must run here.
-#[inline]
+// Inlined, since the processor mispredicts every return behind a switch of stacks.
+#[inline(always)]
 pub(crate) unsafe fn operate_access(world: *mut World, access: Access, place: usize, order: Order) {
     // SAFETY: by the contract of this function nobody else uses the world until the thread is suspended.
     unsafe {
@@ -125,7 +124,9 @@ pub(crate) unsafe fn operate_access(world: *mut World, access: Access, place: us
                 (*world).not_repeated(depth, taken.thread);
             }
         }
+        let registers = (*world).registers();
         let me = (*world).me();
+        me.registers = registers;
         me.pending = Pending::Access { access, place, mark, order };
         me.status = Status::Parked;
         suspend(world);
@@ -157,7 +158,9 @@ pub(crate) fn operate(operation: &mut dyn Operation, place: usize) {
         let operation = ptr::from_mut(operation);
         let operation =
             std::mem::transmute::<*mut (dyn Operation + '_), *mut (dyn Operation + 'static)>(operation);
+        let registers = (*world).registers();
         let me = (*world).me();
+        me.registers = registers;
         me.pending = Pending::Operation { operation, wait, place };
         me.status = Status::Parked;
         suspend(world);
@@ -193,7 +196,7 @@ impl World {
         if !ready || operation.spawns() || operation.branches() {
             let what = operation.describe(self);
             let message = format!("{what}{} within an atomic section is not supported", self.at_place(place));
-            self.fail(Stop::Bound(message));
+            self.refuse(message);
             stop_here();
         }
         let (depth, thread) = (self.depth, self.running);

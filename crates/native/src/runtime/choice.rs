@@ -1,7 +1,7 @@
 //! What the environment decides, and sections that nobody interrupts.
 #![allow(unsafe_code)]
 
-use mazurka_program::{FailureKind, Stop};
+use mazurka_program::FailureKind;
 
 use super::operation::{Operation, Step};
 use super::stubs::{Passing, Stub, stubs};
@@ -79,7 +79,7 @@ fn refuse(what: &str, instead: &str, place: usize) -> ! {
     // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
     let world = unsafe { &mut *current() };
     let message = format!("{what}{} is not supported; {instead}", world.at_place(place));
-    world.fail(Stop::Bound(message));
+    world.refuse(message);
     arrive::stop_here()
 }
 

@@ -8,7 +8,7 @@
 //! label differs from that of a wake-up by a signal, so it varies.
 #![allow(unsafe_code)]
 
-use mazurka_program::{AccessKind, FailureKind, ProcessId, Stop};
+use mazurka_program::{AccessKind, FailureKind, ProcessId};
 
 use super::mutex::{self, Lock};
 use super::objects::{Class, ObjectId};
@@ -41,7 +41,7 @@ impl World {
     /// What is touched depends on who waits: there is no label that foresees it.
     pub(crate) fn refuse_static_footprints(&mut self, what: &str) {
         if self.foresee {
-            self.fail(Stop::Bound(format!("{what} are not supported by source; use optimal")));
+            self.refuse(format!("{what} are not supported by source; use optimal"));
         }
     }
 }
@@ -177,7 +177,7 @@ fn condition_at(address: usize, place: usize, name: &str) -> ObjectId {
 }
 
 /// Waits; gives whether it timed out.
-fn wait(condition: usize, mutex: usize, times_out: bool) -> bool {
+fn wait(condition: usize, mutex: usize, times_out: bool, until: usize) -> bool {
     let place = caller();
     let queue = condition_at(condition, place, "pthread_cond_wait");
     let mutex = object_at(mutex, Class::Mutex, place, "pthread_cond_wait");
@@ -194,22 +194,34 @@ fn wait(condition: usize, mutex: usize, times_out: bool) -> bool {
     let mut wake_up = WakeUp { queue, times_out, timed_out: false };
     arrive::operate(&mut wake_up, place);
     arrive::operate(&mut Lock::new(mutex), place);
+    if wake_up.timed_out {
+        super::time::timed_out(until);
+    }
     wake_up.timed_out
 }
 
 extern "C-unwind" fn pthread_cond_wait(condition: usize, mutex: usize) -> i32 {
-    wait(condition, mutex, false);
+    wait(condition, mutex, false, 0);
     0
 }
 
-extern "C-unwind" fn pthread_cond_timedwait(condition: usize, mutex: usize, _until: usize) -> i32 {
-    if wait(condition, mutex, true) { libc::ETIMEDOUT } else { 0 }
+extern "C-unwind" fn pthread_cond_timedwait(condition: usize, mutex: usize, until: usize) -> i32 {
+    if wait(condition, mutex, true, until) { libc::ETIMEDOUT } else { 0 }
 }
 
-extern "C-unwind" fn cnd_timedwait(condition: usize, mutex: usize, _until: usize) -> i32 {
+extern "C-unwind" fn pthread_cond_clockwait(
+    condition: usize,
+    mutex: usize,
+    _clock: i32,
+    until: usize,
+) -> i32 {
+    if wait(condition, mutex, true, until) { libc::ETIMEDOUT } else { 0 }
+}
+
+extern "C-unwind" fn cnd_timedwait(condition: usize, mutex: usize, until: usize) -> i32 {
     /// What `threads.h` calls timed out.
     const THRD_TIMEDOUT: i32 = 4;
-    if wait(condition, mutex, true) { THRD_TIMEDOUT } else { 0 }
+    if wait(condition, mutex, true, until) { THRD_TIMEDOUT } else { 0 }
 }
 
 extern "C-unwind" fn pthread_cond_signal(condition: usize) -> i32 {
@@ -240,7 +252,7 @@ extern "C-unwind" fn pthread_cond_destroy(condition: usize) -> i32 {
 pub(super) fn interposed(list: &mut Vec<Stub>) {
     list.extend(stubs! { Passing::Plain;
         "pthread_cond_wait" => pthread_cond_wait, "pthread_cond_timedwait" => pthread_cond_timedwait,
-        "pthread_cond_clockwait" => pthread_cond_timedwait, "pthread_cond_signal" => pthread_cond_signal,
+        "pthread_cond_clockwait" => pthread_cond_clockwait, "pthread_cond_signal" => pthread_cond_signal,
         "pthread_cond_broadcast" => pthread_cond_broadcast, "pthread_cond_init" => pthread_cond_init,
         "pthread_cond_destroy" => pthread_cond_destroy, "cnd_init" => pthread_cond_init,
         "cnd_destroy" => pthread_cond_destroy, "cnd_wait" => pthread_cond_wait, "cnd_timedwait" => cnd_timedwait,

@@ -10,7 +10,7 @@
 
 use std::ffi::CString;
 
-use mazurka_program::{FailureKind, Stop};
+use mazurka_program::FailureKind;
 
 use super::stubs::{Passing, Stub, stubs};
 use super::thread::Status;
@@ -31,21 +31,31 @@ pub(super) fn run_main() {
     unsafe {
         let world = current();
         let pointers = &mut (*world).arguments.pointers;
-        let (count, arguments) = (pointers.len() as i32 - 1, pointers.as_mut_ptr());
-        let environment = arguments.add(count as usize);
+        let (count, arguments) = (pointers.len() - 1, pointers.as_mut_ptr());
+        let environment = arguments.add(count).expose_provenance();
+        let arguments = [count, arguments.expose_provenance(), environment];
         for at in 0..(*world).init.len() {
-            let function: extern "C-unwind" fn(i32, *mut usize, *mut usize) =
-                std::mem::transmute((&(*world).init)[at]);
-            function(count, arguments, environment);
+            call((&(*world).init)[at], arguments);
         }
-        let main: extern "C-unwind" fn(i32, *mut usize, *mut usize) -> i32 =
-            std::mem::transmute((*world).image.main);
-        let status = main(count, arguments, environment);
+        let status = call((*world).image.main, arguments) as i32;
         if (*world).options.main_exits == MainExits::Process {
             end_of_program(status);
         } else {
             end_of_thread(0);
         }
+    }
+}
+
+/// Calls a function of the program, so that no exception comes out of it.
+///
+/// # Safety
+/// A thread of the world must run here, and the function must be one of the program that takes so many words, or fewer.
+pub(super) unsafe fn call(function: usize, arguments: [usize; 3]) -> usize {
+    // SAFETY: the stub passes on the arguments; who takes fewer ignores the rest. By the contract of this function.
+    unsafe {
+        let enter: extern "C-unwind" fn(usize, usize, usize, usize) -> usize =
+            std::mem::transmute((*current()).image.enter);
+        enter(function, arguments[0], arguments[1], arguments[2])
     }
 }
 
@@ -56,12 +66,10 @@ fn end_of_program(_status: i32) {
         let world = current();
         super::tls::run_destructors();
         while let Some(handler) = (*world).at_exit.pop() {
-            let function: extern "C-unwind" fn(usize) = std::mem::transmute(handler.function);
-            function(handler.argument);
+            call(handler.function, [handler.argument, 0, 0]);
         }
         for at in 0..(*world).fini.len() {
-            let function: extern "C-unwind" fn() = std::mem::transmute((&(*world).fini)[at]);
-            function();
+            call((&(*world).fini)[at], [0; 3]);
         }
         (*world).over = true;
     }
@@ -91,7 +99,7 @@ extern "C-unwind" fn pthread_exit(result: usize) -> ! {
                 "pthread_exit{} is not supported in C++: objects on the stack would not be destroyed; return instead",
                 world.at_place(place)
             );
-            world.fail(Stop::Bound(message));
+            world.refuse(message);
             arrive::stop_here();
         }
     }

@@ -6,10 +6,9 @@ use mazurka_program::{
 };
 use rustc_hash::FxHashMap;
 
-use super::memory;
 use super::objects::ObjectId;
 use super::run::NativeRun;
-use super::thread::{Body, Pending, Status};
+use super::thread::{Pending, Status};
 use super::world::{MAIN, World};
 
 /// What is told of an execution whose steps are told.
@@ -22,7 +21,7 @@ pub(crate) struct Story {
     /// By location: the position of the step that wrote it last.
     writers: FxHashMap<Location, usize>,
     /// Where locks were taken last.
-    taken: FxHashMap<ObjectId, usize>,
+    taken: FxHashMap<ObjectId, Option<Place>>,
 }
 
 impl World {
@@ -43,79 +42,16 @@ impl World {
         symbols.function(address.checked_sub(self.image.base)? as u64)
     }
 
-    /// A thread as people know it: by its function, with a number if others have the same.
-    pub(crate) fn name_of(&self, thread: u32) -> String {
-        let function = |thread: u32| match self.threads.get(thread as usize)?.body {
-            Body::Posix(function, _) | Body::Standard(function, _) => Some(function),
-            Body::Main => None,
-        };
-        if thread == MAIN {
-            return "main".to_owned();
-        }
-        let path = self.names.path(ProcessId(thread));
-        let Some(name) = function(thread).and_then(|function| self.function_name(function)) else {
-            let numbers: Vec<String> = path.iter().skip(1).map(|ordinal| (ordinal + 1).to_string()).collect();
-            return format!("thread {}", numbers.join("."));
-        };
-        let same = |other: &&u32| **other != MAIN && function(**other) == function(thread);
-        let elder = |other: &&u32| self.names.path(ProcessId(**other)) < path;
-        match self.created.iter().filter(same).filter(elder).count() {
-            0 => name,
-            others => format!("{name}#{}", others + 1),
-        }
-    }
-
-    /// Memory as people know it.
-    pub(crate) fn memory_name(&self, address: usize, size: usize) -> String {
-        if self.image.variables.contains(&address) {
-            let offset = address - self.image.base;
-            let name =
-                self.options.symbols.as_ref().and_then(|symbols| symbols.name(offset as u64, size as u64));
-            return name.unwrap_or_else(|| format!("variable {offset:#x}"));
-        }
-        let Some(owner) = self.slots.owner(address) else { return format!("memory at {address:#x}") };
-        let (slot, thread) = (self.slots.slot(owner), self.name_of(owner as u32));
-        if let Some(block) = self.block_around(address) {
-            let offset = address - block.address;
-            return format!("byte {offset} of {}", self.block_name(&block));
-        }
-        if address < slot.tls {
-            return format!("stack of {thread} - {}", slot.stack_base.saturating_sub(address));
-        }
-        format!("thread-local variable {} of {thread}", address - slot.tls)
-    }
-
-    /// A lock and the like, as people know it.
-    pub(crate) fn object_name(&self, object: ObjectId) -> String {
-        self.memory_name(self.objects.address(object), 0)
-    }
-
-    fn value_text(&self, address: usize, size: usize) -> String {
-        // SAFETY: callers ask for cells, which are memory of the program.
-        let bytes: Vec<u8> = (0..size).map(|at| unsafe { memory::peek(address + at, 1) } as u8).collect();
-        let known = self.options.symbols.as_ref().filter(|_| self.image.variables.contains(&address));
-        let known = known.and_then(|symbols| symbols.value((address - self.image.base) as u64, &bytes));
-        known.unwrap_or_else(|| match bytes.len() {
-            1 => (bytes[0] as i8).to_string(),
-            2 | 4 | 8 => {
-                let unused = 64 - 8 * size as u32;
-                // SAFETY: as above.
-                let value = unsafe { memory::peek(address, size) };
-                (((value << unused) as i64) >> unused).to_string()
-            }
-            _ => format!("{size} bytes"),
-        })
-    }
-
-    pub(crate) fn note_holder(&mut self, object: ObjectId, place: usize) {
-        if let Some(story) = &mut self.story {
-            story.taken.insert(object, place);
+    pub(crate) fn note_holder(&mut self, object: ObjectId, thread: u32, place: usize) {
+        if self.story.is_some() {
+            let place = self.place_of(thread, place);
+            self.story.as_mut().map(|story| story.taken.insert(object, place));
         }
     }
 
     /// ` since file:line`, or nothing.
     pub(crate) fn held_since(&self, object: ObjectId) -> String {
-        let place = self.story.as_ref().and_then(|story| self.place(*story.taken.get(&object)?));
+        let place = self.story.as_ref().and_then(|story| story.taken.get(&object)?.as_ref());
         place.map_or_else(String::new, |place| format!(" since {}:{}", place.file, place.line))
     }
 
@@ -182,7 +118,7 @@ impl World {
     fn pending_place(&self, thread: u32) -> Option<Place> {
         match self.thread(thread).pending {
             Pending::Nothing => None,
-            Pending::Access { place, .. } | Pending::Operation { place, .. } => self.place(place),
+            Pending::Access { place, .. } | Pending::Operation { place, .. } => self.place_of(thread, place),
         }
     }
 }

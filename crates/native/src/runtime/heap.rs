@@ -10,6 +10,7 @@ use std::ptr;
 
 use mazurka_program::{AccessKind, FailureKind, Stop};
 
+use super::frames::Trail;
 use super::memory::SLOT;
 use super::stubs::{Passing, Stub, stubs};
 use super::thread::Order;
@@ -23,6 +24,8 @@ pub(crate) struct Block {
     pub(crate) size: usize,
     /// Where in the program.
     pub(crate) place: usize,
+    /// Who called it there.
+    pub(crate) trail: Trail,
     /// Where it was freed.
     pub(crate) freed: Option<usize>,
 }
@@ -32,9 +35,24 @@ pub(crate) struct Block {
 pub(crate) struct Blocks {
     /// By thread, in the order of their addresses.
     of: Vec<Vec<Block>>,
+    /// How many are allocated.
+    pub(crate) live: usize,
 }
 
 impl Blocks {
+    /// Those that a thread has allocated.
+    pub(crate) fn of_thread(&self, thread: usize) -> &[Block] {
+        self.of.get(thread).map_or(&[], Vec::as_slice)
+    }
+
+    /// Those that a thread had allocated when that was saved.
+    pub(crate) fn put_back(&mut self, thread: usize, saved: &[Block]) {
+        let blocks = self.of(thread);
+        blocks.clear();
+        blocks.extend_from_slice(saved);
+        self.live += saved.iter().filter(|block| block.freed.is_none()).count();
+    }
+
     fn of(&mut self, thread: usize) -> &mut Vec<Block> {
         if self.of.len() <= thread {
             self.of.resize_with(thread + 1, Vec::new);
@@ -115,14 +133,14 @@ fn check_outside(world: &mut World, address: usize, size: usize, place: usize, k
         "the program writes to {address:#x}{}, which is none of its variables: memory of libraries is not supported",
         world.at_place(place)
     );
-    world.fail(Stop::Bound(message));
+    world.refuse(message);
     arrive::stop_here();
 }
 
 impl World {
     /// A block as people know it.
     pub(super) fn block_name(&self, block: &Block) -> String {
-        format!("a block of {} bytes that was allocated{}", block.size, self.at_place(block.place))
+        format!("a block of {} bytes that was allocated{}", block.size, self.allocated_at(block))
     }
 
     /// Forgets what a thread allocated.
@@ -131,6 +149,8 @@ impl World {
         let used = self.threads[thread].heap - slot.heap;
         if used > 0 {
             self.granules.clear(slot.heap - self.heap_start, used);
+            // An execution is over: nobody has any.
+            self.blocks.live = 0;
             self.blocks.of(thread).clear();
         }
     }
@@ -147,7 +167,9 @@ impl World {
         }
         self.threads[thread].heap = end;
         self.threads[thread].quiet.clear();
-        self.blocks.of(thread).push(Block { address: start, size, place, freed: None });
+        let trail = self.trail();
+        self.blocks.live += 1;
+        self.blocks.of(thread).push(Block { address: start, size, place, trail, freed: None });
         self.granules.allocate(start - self.heap_start, size);
         Some(start)
     }
@@ -200,6 +222,7 @@ fn release(address: usize, place: usize, name: &str) -> usize {
         && let Some(block) = world.blocks.before(thread, address)
     {
         block.freed = Some(place);
+        world.blocks.live -= 1;
     }
     block.size
 }
@@ -222,6 +245,18 @@ extern "C-unwind" fn calloc(count: usize, size: usize) -> usize {
 extern "C-unwind" fn free(address: usize) {
     if address != 0 {
         release(address, caller(), "free");
+    }
+}
+
+/// `operator new`. There is always memory, so that it never throws.
+extern "C-unwind" fn new_aligned(size: usize, align: usize) -> usize {
+    allocate(size, if align.is_power_of_two() { align } else { ALIGN }, POISON, caller())
+}
+
+/// `operator delete`.
+extern "C-unwind" fn delete(address: usize) {
+    if address != 0 {
+        release(address, caller(), "delete");
     }
 }
 
@@ -267,6 +302,7 @@ pub(super) fn interposed(list: &mut Vec<Stub>) {
     list.extend(stubs! { Passing::Plain;
         "malloc" => malloc, "calloc" => calloc, "free" => free, "cfree" => free, "realloc" => realloc,
         "reallocarray" => reallocarray, "aligned_alloc" => aligned_alloc, "memalign" => aligned_alloc,
-        "posix_memalign" => posix_memalign, "malloc_usable_size" => malloc_usable_size,
+        "_Znwm" => malloc, "_ZnwmSt11align_val_t" => new_aligned, "_ZdlPv" => delete,
+        "_ZdlPvSt11align_val_t" => delete, "posix_memalign" => posix_memalign, "malloc_usable_size" => malloc_usable_size,
     });
 }

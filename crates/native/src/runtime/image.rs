@@ -13,6 +13,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::ptr;
 
+use object::read::elf::ElfFile64;
+use object::{LittleEndian, Object, ObjectSection, SectionFlags, elf};
+
 use super::memory::PAGE;
 use super::stubs;
 
@@ -48,6 +51,8 @@ pub(crate) struct Image {
     pub(crate) unwinds: bool,
     /// Where the stubs leave the address that they return to.
     pub(crate) caller: *mut usize,
+    /// What calls functions of the program: itself first, then three arguments.
+    pub(crate) enter: usize,
 }
 
 #[repr(C)]
@@ -74,12 +79,12 @@ impl Image {
             return Err(last_error());
         }
         // SAFETY: the handle is that of an object that was just loaded.
-        unsafe { Image::of(handle) }
+        unsafe { Image::of(handle, end_of_variables(object)) }
     }
 
     /// # Safety
     /// The handle must be that of a loaded object, whose code has not run.
-    unsafe fn of(handle: *mut libc::c_void) -> Result<Image, String> {
+    unsafe fn of(handle: *mut libc::c_void, end_of_variables: Option<usize>) -> Result<Image, String> {
         let symbol = |name: &CStr| {
             // SAFETY: the handle is valid and the name a C string.
             let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
@@ -89,7 +94,7 @@ impl Image {
             }
         };
         let (main, table) = (symbol(c"main")?, symbol(c"mazurka_table")?);
-        let caller = symbol(c"mazurka_caller")?;
+        let (caller, enter) = (symbol(c"mazurka_caller")?, symbol(c"mazurka_enter")?);
         // SAFETY: as above; a valid place is given for the result.
         let base = unsafe {
             let mut map: *mut LinkMap = ptr::null_mut();
@@ -103,7 +108,11 @@ impl Image {
         unsafe { stubs::connect(ptr::with_exposed_provenance_mut(table))? };
         // SAFETY: an object's first bytes are its header, and the headers of its parts are where that says.
         let headers = unsafe { program_headers(base) };
-        let variables = variables(&headers, base, caller..caller + PAGE)?;
+        let mut variables = variables(&headers, base, caller..caller + PAGE)?;
+        if let Some(end) = end_of_variables {
+            // What is behind them, up to the stub's page, is nobody's.
+            variables.end = variables.end.min(base + end).max(variables.start);
+        }
         let tls = headers.iter().find(|header| header.kind == PT_TLS).map_or(Template::default(), |header| {
             let at = base + header.address as usize;
             let (filled, size) = (header.file_size as usize, header.size as usize);
@@ -126,8 +135,9 @@ impl Image {
             hot: Vec::with_capacity(pages),
             tls,
             main,
-            unwinds: symbol(c"__gxx_personality_v0").is_ok(),
+            unwinds: false,
             caller: ptr::with_exposed_provenance_mut(caller),
+            enter,
             variables,
         };
         image.protect(image.variables.clone(), false);
@@ -174,6 +184,43 @@ impl Image {
         }
     }
 
+    /// Saves the variables. Gives how many ranges of them there are.
+    #[inline]
+    pub(crate) fn save(&self, saved: &mut Vec<u8>) -> usize {
+        for range in &self.hot {
+            // SAFETY: the range is memory of the object.
+            saved.extend_from_slice(unsafe {
+                std::slice::from_raw_parts(ptr::with_exposed_provenance(range.start), range.len())
+            });
+        }
+        self.hot.len()
+    }
+
+    /// Puts the variables back to what they were when so many ranges of them were saved.
+    #[inline]
+    pub(crate) fn put_back(&mut self, ranges: usize, mut saved: &[u8]) {
+        for (at, range) in self.hot.iter().enumerate() {
+            let from = if at < ranges {
+                let (from, rest) = saved.split_at(range.len());
+                saved = rest;
+                from
+            } else {
+                // Nobody had written it then.
+                &self.saved[range.start - self.variables.start..range.end - self.variables.start]
+            };
+            // SAFETY: the range is writable memory of the object, as long as what was saved of it.
+            unsafe {
+                let to = ptr::with_exposed_provenance_mut::<u8>(range.start);
+                ptr::copy_nonoverlapping(from.as_ptr(), to, from.len());
+            }
+        }
+    }
+
+    /// The variables on pages that some execution has written.
+    pub(crate) fn written(&self) -> &[Range<usize>] {
+        &self.hot
+    }
+
     /// What the variables hold on the pages that some execution has written, with their addresses.
     pub(crate) fn variables_now(&self) -> Vec<(usize, Vec<u8>)> {
         let read = |range: &Range<usize>| {
@@ -209,6 +256,19 @@ unsafe fn program_headers(base: usize) -> Vec<ProgramHeader> {
         let count = at(56).cast::<u16>().read() as usize;
         (0..count).map(|n| at(place).cast::<ProgramHeader>().add(n).read()).collect()
     }
+}
+
+/// Where the variables of an object end, relative to where it is loaded, if its sections tell.
+fn end_of_variables(object: &Path) -> Option<usize> {
+    let bytes = std::fs::read(object).ok()?;
+    let file = ElfFile64::<LittleEndian>::parse(&*bytes).ok()?;
+    let variables = file.sections().filter(|section| {
+        let SectionFlags::Elf { sh_flags, .. } = section.flags() else { return false };
+        let has = |flag: elf::SectionFlags| sh_flags & flag == flag;
+        let variable = has(elf::SHF_ALLOC) && has(elf::SHF_WRITE) && !has(elf::SHF_TLS);
+        variable && section.name() != Ok(stubs::SECTION)
+    });
+    variables.map(|section| (section.address() + section.size()) as usize).max()
 }
 
 /// The writable part of an object that is neither read-only after relocation nor the stub's.

@@ -61,7 +61,7 @@ impl Operation for Take {
             }
             Mode::Write => step.set(self.lock, WRITTEN + u64::from(step.thread)),
         }
-        step.world.note_holder(self.lock, step.place);
+        step.world.note_holder(self.lock, step.thread, step.place);
     }
 
     fn describe(&self, world: &World) -> String {

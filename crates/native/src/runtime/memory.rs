@@ -197,7 +197,8 @@ impl Granules {
         unsafe { ptr::with_exposed_provenance::<u8>(self.0.start() + at / 16).read() }
     }
 
-    fn range(&mut self, at: usize, size: usize) -> &mut [u8] {
+    /// Those of so many bytes of the slots.
+    pub(crate) fn range(&mut self, at: usize, size: usize) -> &mut [u8] {
         let len = size.div_ceil(16).min((MAX_THREADS * SLOT).saturating_sub(at) / 16);
         // SAFETY: within the mapping, by the line above.
         unsafe {

@@ -15,13 +15,16 @@ mod choice;
 mod condition;
 mod exit;
 mod explain;
+mod frames;
 mod hang;
 mod heap;
 mod image;
+mod leaks;
 mod lifetime;
 mod locks;
 mod memory;
 mod mutex;
+mod naming;
 mod objects;
 mod once;
 mod operation;
@@ -33,18 +36,23 @@ mod selfcheck;
 mod semaphore;
 mod shadow;
 mod signals;
+mod snapshot;
 mod spin;
 mod stdio;
 mod stubs;
+mod symbolizer;
 mod thread;
 mod threads;
+mod time;
 mod tls;
 mod user;
 mod world;
 
-pub use options::{Built, MainExits, Native, Options, Races, Symbolizer, load};
+pub use leaks::Leak;
+pub use options::{Built, MainExits, Native, Options, Races, load};
 pub use run::NativeRun;
 pub use stubs::{names, stub_assembly};
+pub use symbolizer::{Frame, Spot, Symbolizer};
 
 use user::{caller, object_at, store};
 
@@ -67,5 +75,6 @@ fn interposed() -> Vec<stubs::Stub> {
     choice::interposed(&mut list);
     blocks::interposed(&mut list);
     stdio::interposed(&mut list);
+    time::interposed(&mut list);
     list
 }

@@ -60,7 +60,7 @@ impl Lock {
             false => u64::from(step.thread) + 1,
         };
         step.set(self.mutex, taken);
-        step.world.note_holder(self.mutex, step.place);
+        step.world.note_holder(self.mutex, step.thread, step.place);
     }
 }
 

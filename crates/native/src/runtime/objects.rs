@@ -51,6 +51,23 @@ struct Object {
     destroyed: bool,
 }
 
+/// What objects held when they were saved: those that had been used.
+#[derive(Default)]
+pub(crate) struct SavedObjects {
+    list: Vec<SavedObject>,
+    len: usize,
+}
+
+#[derive(Default)]
+struct SavedObject {
+    object: usize,
+    value: u64,
+    history: Vec<(u32, u64)>,
+    initial: u64,
+    parameter: u64,
+    destroyed: bool,
+}
+
 /// All objects.
 #[derive(Default)]
 pub(crate) struct Objects {
@@ -63,6 +80,32 @@ impl Objects {
     /// A new execution: every object is as if it had not been used.
     pub(crate) fn begin(&mut self) {
         self.stamp += 1;
+    }
+
+    /// Saves what the objects hold in this execution.
+    pub(crate) fn save(&self, saved: &mut SavedObjects) {
+        saved.len = 0;
+        for (object, now) in self.list.iter().enumerate().filter(|(_, now)| now.stamp == self.stamp) {
+            if saved.len == saved.list.len() {
+                saved.list.push(SavedObject::default());
+            }
+            let entry = &mut saved.list[saved.len];
+            saved.len += 1;
+            (entry.object, entry.value, entry.initial) = (object, now.value, now.initial);
+            (entry.parameter, entry.destroyed) = (now.parameter, now.destroyed);
+            entry.history.clone_from(&now.history);
+        }
+    }
+
+    /// A new execution, which is where another was when it was saved.
+    pub(crate) fn put_back(&mut self, saved: &SavedObjects) {
+        self.begin();
+        for entry in &saved.list[..saved.len] {
+            let object = &mut self.list[entry.object];
+            (object.stamp, object.value, object.initial) = (self.stamp, entry.value, entry.initial);
+            (object.parameter, object.destroyed) = (entry.parameter, entry.destroyed);
+            object.history.clone_from(&entry.history);
+        }
     }
 
     /// The object at an address.

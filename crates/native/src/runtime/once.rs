@@ -74,13 +74,23 @@ fn begin(address: usize, place: usize) -> (ObjectId, bool) {
     (flag, begin.first)
 }
 
+/// Whether the thread is to do what is done once. In C++ it says itself how that ended: it may have thrown.
+extern "C-unwind" fn once_begin(address: usize) -> i32 {
+    i32::from(begin(address, caller()).1)
+}
+
+extern "C-unwind" fn once_end(address: usize, done: i32) {
+    let place = caller();
+    let flag = object_at(address, Class::Once, place, "once");
+    arrive::operate(&mut End { flag, value: if done != 0 { DONE } else { NEW } }, place);
+}
+
 extern "C-unwind" fn pthread_once(address: usize, function: usize) -> i32 {
     let place = caller();
     let (flag, first) = begin(address, place);
     if first {
-        // SAFETY: the program passes a function of this type.
-        let function: extern "C-unwind" fn() = unsafe { std::mem::transmute(function) };
-        function();
+        // SAFETY: the program passes a function without arguments.
+        unsafe { super::exit::call(function, [0; 3]) };
         arrive::operate(&mut End { flag, value: DONE }, place);
     }
     0
@@ -112,7 +122,7 @@ extern "C-unwind" fn guard_abort(address: usize) {
 /// What programs call.
 pub(super) fn interposed(list: &mut Vec<Stub>) {
     list.extend(stubs! { Passing::Plain;
-        "pthread_once" => pthread_once, "call_once" => pthread_once, "__cxa_guard_acquire" => guard_acquire,
+        "mazurka_once_begin" => once_begin, "mazurka_once_end" => once_end, "pthread_once" => pthread_once, "call_once" => pthread_once, "__cxa_guard_acquire" => guard_acquire,
         "__cxa_guard_release" => guard_release, "__cxa_guard_abort" => guard_abort,
     });
 }

@@ -6,11 +6,10 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
-use mazurka_program::Place;
-
 pub use crate::driver::Built;
 
 use super::image::Image;
+use super::symbolizer::Symbolizer;
 use super::world::World;
 
 /// What happens when accesses of memory race.
@@ -33,25 +32,6 @@ pub enum MainExits {
     Thread,
 }
 
-/// Tells places and names of addresses, from the debugging information of a program.
-///
-/// Addresses are relative to where the object is loaded.
-pub trait Symbolizer {
-    /// Where in the source the instruction before an address is.
-    fn place(&self, address: u64) -> Option<Place>;
-
-    /// The name of the variable, field or element of so many bytes at an address.
-    fn name(&self, address: u64, size: u64) -> Option<String>;
-
-    /// The bytes at an address as a value of what is there.
-    fn value(&self, _address: u64, _bytes: &[u8]) -> Option<String> {
-        None
-    }
-
-    /// The name of the function at an address.
-    fn function(&self, address: u64) -> Option<String>;
-}
-
 /// How a program is checked.
 #[derive(Clone)]
 pub struct Options {
@@ -64,6 +44,9 @@ pub struct Options {
     /// How many executions there are to each one that is replayed in another order, to see whether its labels tell all;
     /// 0 for none.
     pub self_check: u32,
+    /// Whether places of an execution are saved, so that not every step has to be taken again that leads there. Nothing else
+    /// depends on it.
+    pub snapshots: bool,
     /// How much CPU time a thread may use between two operations.
     pub patience: Duration,
     /// What `main` is given besides the name of the program.
@@ -79,6 +62,7 @@ impl Default for Options {
             main_exits: MainExits::default(),
             stack_size: 8 << 20,
             self_check: 1 << 10,
+            snapshots: true,
             patience: Duration::from_secs(10),
             arguments: Vec::new(),
             symbols: None,
@@ -93,6 +77,7 @@ impl fmt::Debug for Options {
             .field("main_exits", &self.main_exits)
             .field("stack_size", &self.stack_size)
             .field("self_check", &self.self_check)
+            .field("snapshots", &self.snapshots)
             .field("patience", &self.patience)
             .field("arguments", &self.arguments)
             .finish_non_exhaustive()
@@ -104,12 +89,30 @@ pub struct Native {
     pub(super) world: Rc<UnsafeCell<World>>,
 }
 
+impl Native {
+    /// The thread that was stopped last because it came to no operation, and where in its loop it was then: anywhere.
+    pub fn stuck(&self) -> Option<(String, mazurka_program::Place)> {
+        super::run::open(&self.world).stuck.clone()
+    }
+
+    /// The memory that was never freed and could not be reached at the end of some execution in which nothing went wrong.
+    pub fn leaks(&self) -> Vec<super::Leak> {
+        super::run::open(&self.world).leaks.list()
+    }
+
+    /// What the program does that is not supported, if an execution has come to it. The search has ended there.
+    pub fn refusal(&self) -> Option<String> {
+        super::run::open(&self.world).refused.clone()
+    }
+}
+
 /// Loads a program. It belongs to the thread of the operating system that loads it.
 ///
 /// # Errors
 /// If the object is not as the driver makes them, or if there is no room for it.
 pub fn load(built: &Built, options: Options) -> Result<Native, String> {
-    let image = Image::load(&built.object)?;
+    let mut image = Image::load(&built.object)?;
+    image.unwinds = built.unwinds;
     let at = |offset: &u64| image.base + *offset as usize;
     let (init, fini) = (built.init_array.iter().map(at).collect(), built.fini_array.iter().map(at).collect());
     let mut world = World::new(image, options)?;

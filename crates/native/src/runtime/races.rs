@@ -7,6 +7,7 @@
 
 use mazurka_program::{Access, AccessKind, FailureKind, Label, Location};
 
+use super::frames::Trail;
 use super::operation::Operation;
 use super::thread::Order;
 use super::world::World;
@@ -21,6 +22,8 @@ struct Seen {
     /// The step of the thread.
     at: u32,
     place: usize,
+    /// Who called it there, in C++, where most happens in functions of the library.
+    trail: Trail,
 }
 
 /// The last accesses of a cell, one of each thread.
@@ -57,6 +60,36 @@ pub(crate) struct Watch {
     threads: Vec<Clocks>,
     /// By location.
     places: Vec<Place>,
+}
+
+/// What was known of an execution's synchronisation when it was saved: of so many threads and places, each with its number.
+#[derive(Default)]
+pub(crate) struct SavedWatch {
+    threads: Vec<Clocks>,
+    places: Vec<(usize, Place)>,
+    len: (usize, usize),
+}
+
+impl Clocks {
+    fn copy_from(&mut self, other: &Clocks) {
+        let Clocks { now, fetched, fenced } = other;
+        self.now.clone_from(now);
+        self.fetched.clone_from(fetched);
+        self.fenced.clone_from(fenced);
+    }
+}
+
+impl Place {
+    fn copy_from(&mut self, other: &Place) {
+        let Place { stamp, released, history } = other;
+        self.stamp = *stamp;
+        self.released.clone_from(released);
+        let History { plain_writes, plain_reads, atomic_writes, atomic_reads } = history;
+        self.history.plain_writes.clone_from(plain_writes);
+        self.history.plain_reads.clone_from(plain_reads);
+        self.history.atomic_writes.clone_from(atomic_writes);
+        self.history.atomic_reads.clone_from(atomic_reads);
+    }
 }
 
 fn join(into: &mut Clock, other: &[u32]) {
@@ -101,6 +134,48 @@ impl Watch {
             clocks.fetched.clear();
             clocks.fenced.clear();
         }
+    }
+
+    /// Saves what is known of this execution.
+    pub(crate) fn save(&self, saved: &mut SavedWatch) {
+        let (threads, mut places) = (self.threads.len(), 0);
+        if saved.threads.len() < threads {
+            saved.threads.resize_with(threads, Clocks::default);
+        }
+        saved.threads.iter_mut().zip(&self.threads).for_each(|(saved, clocks)| saved.copy_from(clocks));
+        for (at, place) in self.used() {
+            if saved.places.len() == places {
+                saved.places.push((at, Place::default()));
+            }
+            saved.places[places].0 = at;
+            saved.places[places].1.copy_from(place);
+            places += 1;
+        }
+        saved.len = (threads, places);
+    }
+
+    /// The places that this execution has come to, each with its number.
+    fn used(&self) -> impl Iterator<Item = (usize, &Place)> {
+        self.places.iter().enumerate().filter(|(_, place)| place.stamp == self.stamp)
+    }
+
+    /// A new execution, which is where another was when it was saved.
+    pub(crate) fn put_back(&mut self, saved: &SavedWatch) {
+        self.begin();
+        for (clocks, saved) in self.threads.iter_mut().zip(&saved.threads[..saved.len.0]) {
+            clocks.copy_from(saved);
+        }
+        for (at, saved) in &saved.places[..saved.len.1] {
+            let place = &mut self.places[*at];
+            place.copy_from(saved);
+            place.stamp = self.stamp;
+        }
+    }
+
+    /// About how many bytes there are to save.
+    pub(crate) fn size(&self) -> usize {
+        let used = if self.enabled { self.used().count() } else { 0 };
+        used * (size_of::<Place>() + 2 * size_of::<Seen>())
     }
 
     fn clocks(&mut self, thread: u32) -> &mut Clocks {
@@ -217,7 +292,12 @@ impl World {
     pub(crate) fn watch_access(&mut self, access: Access, order: Order, place: usize) {
         let thread = self.running;
         let at = self.watch.tick(thread);
-        self.watch_cells(&[access], order, Seen { thread, at, place });
+        let trail = self.trail_in_cxx();
+        self.watch_cells(&[access], order, Seen { thread, at, place, trail });
+    }
+
+    fn trail_in_cxx(&self) -> Trail {
+        if self.image.unwinds { self.trail() } else { Trail::default() }
     }
 
     fn watch_cells(&mut self, accesses: &[Access], order: Order, seen: Seen) {
@@ -248,7 +328,7 @@ impl World {
                 self.watch.synchronise(thread, location, access.kind, Order::Both);
             }
         }
-        let seen = Seen { thread, at, place };
+        let seen = Seen { thread, at, place, trail: self.trail_in_cxx() };
         match operation.only_reads() {
             true => {
                 let read = |access: &Access| Access { kind: AccessKind::Read, ..*access };
@@ -279,7 +359,8 @@ impl World {
         let Some(cell) = self.partition.memory(location) else { return };
         let told = |(seen, write): (Seen, bool)| {
             let what = if write { "writes" } else { "reads" };
-            format!("{} {what} it{}", self.name_of(seen.thread), self.at_place(seen.place))
+            let place = self.own_place(seen.place, &seen.trail);
+            format!("{} {what} it{}", self.name_of(seen.thread), self.at_place(place))
         };
         let message = format!(
             "{}: {}, {}, and nothing orders the two",

@@ -41,7 +41,7 @@ pub struct NativeRun {
 
 #[allow(clippy::mut_from_ref)]
 #[inline]
-fn open(world: &Rc<UnsafeCell<World>>) -> &mut World {
+pub(super) fn open(world: &Rc<UnsafeCell<World>>) -> &mut World {
     // SAFETY: nobody else has a reference to the world: it is used within calls of this crate only, and no two of them
     // are nested, but for calls of the program, which use it as the rules of `world` say. No reference outlives the
     // call that asks for it, but for what runs give to their callers, which these do not keep across steps.
@@ -76,6 +76,8 @@ impl Program for Native {
 
     fn begin_again(&self) -> bool {
         let world = open(&self.world);
+        // Labels will be others.
+        world.snapshots.clear();
         std::mem::take(&mut world.partition.news)
     }
 }
@@ -93,6 +95,7 @@ impl NativeRun {
         let world = self.world();
         if world.owner != self.id {
             (world.owner, world.foresee, world.fatal) = (self.id, self.foresee, None);
+            world.snapshots.clear();
             world.enter();
             world.story = None;
             world.script = self.script.clone();
@@ -136,6 +139,7 @@ impl NativeRun {
         if world.owner != self.id {
             (world.owner, world.foresee) = (self.id, self.foresee);
             world.fatal = None;
+            world.snapshots.clear();
         }
         world.enter();
         if let Some(stop) = &world.fatal {
@@ -176,7 +180,8 @@ impl NativeRun {
     }
 
     /// Takes a step. The label is left in the world.
-    #[inline]
+    // Inlined, as `World::resume` is.
+    #[inline(always)]
     pub(super) fn take(&mut self, process: ProcessId, choice: u32) -> Result<(), Stop> {
         self.catch_up()?;
         let world = self.world();
@@ -245,7 +250,14 @@ impl Run for NativeRun {
     #[inline]
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
         self.take(process, choice)?;
-        std::mem::swap(label, &mut self.world().label);
+        let taken = &self.world().label;
+        // Nearly every step touches one thing, and has nothing else to tell: to exchange the lists would take longer.
+        label.accesses.extend_from_slice(&taken.accesses);
+        (label.guard, label.varies) = (taken.guard, taken.varies);
+        if !(taken.waited_for.is_empty() && taken.spawned.is_empty()) {
+            label.waited_for.extend_from_slice(&taken.waited_for);
+            label.spawned.extend_from_slice(&taken.spawned);
+        }
         Ok(())
     }
 
@@ -253,6 +265,10 @@ impl Run for NativeRun {
         if depth < self.script.len() {
             self.script.truncate(depth);
             self.behind = true;
+            let world = open(&self.world);
+            if world.owner == self.id {
+                world.snapshots.forget_behind(depth);
+            }
             while self.choices.last().is_some_and(|choice| choice.0 as usize > depth) {
                 self.choices.pop();
             }
@@ -270,6 +286,10 @@ impl Run for NativeRun {
 
     fn would_take(&self, _receive: usize, _send: usize) -> bool {
         // There are no messages.
+        true
+    }
+
+    fn tells_observers(&self) -> bool {
         true
     }
 
@@ -296,8 +316,22 @@ impl World {
         if self.story.is_some() {
             return self.replay_told();
         }
-        self.scripted = self.script.len() as u32;
-        self.begin_execution();
+        let end = self.script.len() as u32;
+        self.begin_where_saved();
+        while self.take_again_up_to(self.next_stop(end)) {
+            self.save_if_worth();
+            if self.depth == end {
+                break;
+            }
+        }
+        self.label.clear();
+        self.look_around();
+        self.trouble()
+    }
+
+    /// Takes the steps of the script up to a depth. Says whether nothing is wrong.
+    fn take_again_up_to(&mut self, depth: u32) -> bool {
+        self.scripted = depth;
         while let Some(thread) = self.starting.pop() {
             self.go_on_again(thread);
         }
@@ -308,9 +342,7 @@ impl World {
             }
         }
         self.scripted = 0;
-        self.label.clear();
-        self.look_around();
-        self.trouble()
+        !self.partition.news && self.fatal.is_none()
     }
 
     /// The same step by step, for people.
@@ -347,6 +379,9 @@ impl World {
     fn conclude(&mut self) {
         if self.spins.any && !self.over && !self.assumed {
             self.report_livelock();
+        }
+        if self.blocks.live > 0 {
+            self.look_for_leaks();
         }
     }
 

@@ -5,6 +5,9 @@
 //! was read or written without being announced (inline assembly, a library that is not instrumented), then a random
 //! order that respects the labels is likely to show it: a step does something else, or memory differs in the end. One order
 //! of an execution is tried, of one in so many executions: that finds holes, and proves nothing.
+//!
+//! The execution is repeated in its own order before that, from the start: so it is seen too whether what was put back from
+//! snapshots was all that there is.
 
 use mazurka_program::{Access, ProcessId, Stop};
 
@@ -75,13 +78,20 @@ impl World {
     /// Repeats an execution in another order. The world is left somewhere else then.
     pub(crate) fn check_itself(&mut self, script: &[Taken]) -> Result<(), Stop> {
         let mut steps = Vec::with_capacity(script.len());
+        let reached = self.memory_now();
         self.start_again()?;
         for &taken in script {
-            self.repeat(taken)?;
+            if self.repeat(taken)? != taken {
+                self.not_repeated(steps.len(), taken.thread);
+                return self.trouble();
+            }
             let (accesses, spawned) = (self.label.accesses.clone(), self.label.spawned.clone());
             steps.push(Step { taken, accesses, spawned });
         }
         let before = self.memory_now();
+        if let Some(address) = difference(&reached, &before) {
+            return Err(hole("repeated", &format!("{} holds something else", self.memory_name(address, 1))));
+        }
         let mut seed = self.completed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let order = another_order(&steps, &mut seed);
         self.start_again()?;
@@ -93,22 +103,20 @@ impl World {
             }
             if !able || self.label.accesses != step.accesses || self.label.spawned != step.spawned {
                 let what = format!("{} does something else", self.name_of(step.taken.thread));
-                return Err(hole(&what));
+                return Err(hole(REORDERED, &what));
             }
         }
-        let after = self.memory_now();
-        match before.iter().zip(&after).find(|(before, after)| before != after) {
+        match difference(&before, &self.memory_now()) {
             None => Ok(()),
-            Some((&(start, ref was), (_, is))) => {
-                let at = was.iter().zip(is).position(|(was, is)| was != is).unwrap_or(0);
-                Err(hole(&format!("{} holds something else", self.memory_name(start + at, 1))))
+            Some(address) => {
+                Err(hole(REORDERED, &format!("{} holds something else", self.memory_name(address, 1))))
             }
         }
     }
 
-    fn repeat(&mut self, taken: Taken) -> Result<(), Stop> {
-        self.take(taken.thread, taken.choice);
-        self.trouble()
+    fn repeat(&mut self, taken: Taken) -> Result<Taken, Stop> {
+        let again = self.take(taken.thread, taken.choice);
+        self.trouble().map(|()| again)
     }
 
     /// What variables and heaps hold, range by range.
@@ -123,10 +131,22 @@ impl World {
     }
 }
 
-fn hole(what: &str) -> Stop {
+/// The first address at which memory differs.
+fn difference(before: &[(usize, Vec<u8>)], after: &[(usize, Vec<u8>)]) -> Option<usize> {
+    before.iter().find_map(|(start, was)| {
+        // What only one of them has was not written in the other.
+        let (_, is) = after.iter().find(|(other, _)| other == start)?;
+        let at = was.iter().zip(is).position(|(was, is)| was != is);
+        at.or((was.len() != is.len()).then_some(0)).map(|at| start + at)
+    })
+}
+
+const REORDERED: &str = "taken in another order that should make no difference";
+
+fn hole(how: &str, what: &str) -> Stop {
     Stop::Bound(format!(
-        "when the steps of an execution are taken in another order that should make no difference, {what}: something was \
-         accessed that nobody announced, such as by inline assembly or by a library, so what was found can't be relied on"
+        "when the steps of an execution are {how}, {what}: something was accessed that nobody announced, such as by \
+         inline assembly or by a library, so what was found can't be relied on"
     ))
 }
 

@@ -185,6 +185,13 @@ impl World {
         };
         self.over = true;
         // Places of calls are after them; that of a fault is the instruction.
-        self.report(kind, message, fault.place + 1);
+        let place = fault.place + 1;
+        if kind == FailureKind::Hang {
+            // The timer strikes anywhere in the loop, so that is no part of the failure, which must repeat itself.
+            let called = || self.place(self.read_stack(thread, self.registers().0)?);
+            self.stuck = self.place(place).or_else(called).map(|at| (name, at));
+            return self.report(kind, message, 0);
+        }
+        self.report(kind, message, place);
     }
 }

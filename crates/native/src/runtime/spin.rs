@@ -74,6 +74,19 @@ impl Default for Quiet {
 }
 
 impl Quiet {
+    /// Becomes as another is.
+    pub(crate) fn copy_from(&mut self, other: &Quiet) {
+        let Quiet { reads, place, since, registers, stack_pointer, errno, stack } = other;
+        self.reads.clone_from(reads);
+        self.place = *place;
+        // The rest tells the state at that place.
+        if *place != 0 {
+            (self.since, self.registers, self.stack_pointer) = (*since, *registers, *stack_pointer);
+            self.errno = *errno;
+            self.stack.clone_from(stack);
+        }
+    }
+
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.reads.clear();
@@ -87,6 +100,7 @@ impl Quiet {
 }
 
 /// What a loop has read.
+#[derive(Clone)]
 pub(crate) struct Spin {
     /// The location that stands for all of it.
     location: Location,
@@ -111,7 +125,34 @@ pub(crate) struct Spins {
     groups: Vec<(Location, Vec<Location>)>,
 }
 
+/// What was known of an execution's loops when it was saved.
+#[derive(Default)]
+pub(crate) struct SavedSpins {
+    list: Vec<Spin>,
+    histories: Vec<(usize, Vec<(u32, u64)>)>,
+}
+
 impl Spins {
+    /// Saves what is known of this execution, between two steps.
+    pub(crate) fn save(&self, saved: &mut SavedSpins) {
+        debug_assert!(self.written.is_empty(), "a step is over when all that it wrote has been looked at");
+        saved.list.clone_from(&self.list);
+        saved.histories.clear();
+        let mine = self.histories.iter().enumerate().filter(|(_, (when, _))| *when == self.stamp);
+        saved.histories.extend(mine.map(|(at, (_, history))| (at, history.clone())));
+    }
+
+    /// A new execution, which is where another was when it was saved.
+    pub(crate) fn put_back(&mut self, saved: &SavedSpins) {
+        self.begin();
+        self.list.clone_from(&saved.list);
+        for (at, history) in &saved.histories {
+            let (when, now) = &mut self.histories[*at];
+            *when = self.stamp;
+            now.clone_from(history);
+        }
+    }
+
     pub(crate) fn begin(&mut self) {
         self.list.clear();
         self.written.clear();

@@ -4,7 +4,7 @@
 use std::ffi::CStr;
 use std::ptr;
 
-use mazurka_program::{AccessKind, Stop};
+use mazurka_program::AccessKind;
 
 use super::access::range;
 use super::stubs::{Passing, Stub, stubs};
@@ -39,10 +39,7 @@ fn check(stream: *mut libc::FILE, place: usize) {
     if !known {
         // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
         let world = unsafe { &mut *current() };
-        world.fail(Stop::Bound(format!(
-            "the program{} uses a file, which is not supported",
-            world.at_place(place)
-        )));
+        world.refuse(format!("the program{} uses a file, which is not supported", world.at_place(place)));
         arrive::stop_here();
     }
 }

@@ -11,6 +11,9 @@ use std::ptr;
 
 use super::memory::PAGE;
 
+/// The section with the stub's own page.
+pub(super) const SECTION: &str = ".mazurka";
+
 /// How a stub passes on a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passing {
@@ -48,6 +51,18 @@ macro_rules! stubs {
 }
 pub(super) use stubs;
 
+/// Operators of C++ that are others, unless the program has its own.
+const SAME: [(&str, &str); 8] = [
+    ("_Znam", "_Znwm"),
+    ("_ZnamSt11align_val_t", "_ZnwmSt11align_val_t"),
+    ("_ZdaPv", "_ZdlPv"),
+    ("_ZdlPvm", "_ZdlPv"),
+    ("_ZdaPvm", "_ZdaPv"),
+    ("_ZdaPvSt11align_val_t", "_ZdlPvSt11align_val_t"),
+    ("_ZdlPvmSt11align_val_t", "_ZdlPvSt11align_val_t"),
+    ("_ZdaPvmSt11align_val_t", "_ZdaPvSt11align_val_t"),
+];
+
 /// All of them, in the order of the table.
 fn all() -> Vec<Stub> {
     super::interposed()
@@ -55,7 +70,7 @@ fn all() -> Vec<Stub> {
 
 /// The names that the stub defines.
 pub fn names() -> Vec<&'static str> {
-    all().iter().map(|stub| stub.name).collect()
+    all().iter().map(|stub| stub.name).chain(SAME.map(|(name, _)| name)).collect()
 }
 
 /// Fills the table of an object.
@@ -87,29 +102,49 @@ pub fn stub_assembly() -> String {
     for (at, stub) in stubs.iter().enumerate() {
         let name = stub.name;
         let entry = format!("mazurka_table+{}(%rip)", at * 8);
-        // Writing to a string does not fail.
-        let _ = write!(text, "\t.globl {name}\n\t.hidden {name}\n\t.type {name}, @function\n{name}:\n");
+        text += &heading(name);
         text += &match stub.passing {
             Passing::Read => watched("\tmovq (%rsp), %rsi\n", &entry),
             Passing::Atomic => watched(NOTE_CALLER, &entry),
-            Passing::Access1 => format!("\tmovq (%rsp), %rsi\n\tjmp *{entry}\n"),
-            Passing::Access2 => format!("\tmovq (%rsp), %rdx\n\tjmp *{entry}\n"),
-            Passing::Plain => format!("{NOTE_CALLER}\tjmp *{entry}\n"),
+            Passing::Access1 => format!("{NOTE_FRAME}\tmovq (%rsp), %rsi\n\tjmp *{entry}\n"),
+            Passing::Access2 => format!("{NOTE_FRAME}\tmovq (%rsp), %rdx\n\tjmp *{entry}\n"),
+            Passing::Plain => format!("{NOTE_FRAME}{NOTE_CALLER}\tjmp *{entry}\n"),
             Passing::Variadic(named) => variadic(named, &entry),
         };
+    }
+    text += BOUNDARY;
+    for (name, other) in SAME {
+        // So that the caller stays the caller.
+        text += &format!("{}\tjmp {other}\n", heading(name));
     }
     text += "\t.section .data.rel.ro,\"aw\",@progbits\n\t.balign 8\n";
     text += "\t.globl mazurka_table\n\t.protected mazurka_table\nmazurka_table:\n";
     for _ in &stubs {
         text += "\t.quad mazurka_nothing\n";
     }
-    text += "\t.section .mazurka,\"aw\",@nobits\n\t.balign 4096\n";
+    text += &format!("\t.section {SECTION},\"aw\",@nobits\n\t.balign 4096\n");
     text += "\t.globl mazurka_caller\n\t.protected mazurka_caller\nmazurka_caller:\n\t.zero 4096\n";
     text += "\t.section .note.GNU-stack,\"\",@progbits\n";
     text
 }
 
+/// Defines a name. Operators of C++ may be defined by the program too, which then means its own.
+fn heading(name: &str) -> String {
+    let binding = if name.starts_with("_Zn") || name.starts_with("_Zd") { "weak" } else { "globl" };
+    format!("\t.{binding} {name}\n\t.hidden {name}\n\t.type {name}, @function\n{name}:\n")
+}
+
 const NOTE_CALLER: &str = "\tmovq (%rsp), %r11\n\tmovq %r11, mazurka_caller(%rip)\n";
+
+/// Calls a function of the program, of three arguments. Who unwinds the stack finds its end here, and so does not come to frames
+/// that are not the program's: an exception that nobody catches ends there.
+const BOUNDARY: &str = "\t.globl mazurka_enter\n\t.protected mazurka_enter\n\t.type mazurka_enter, @function
+mazurka_enter:\n\t.cfi_startproc\n\t.cfi_undefined rip\n\tsubq $8, %rsp\n\t.cfi_adjust_cfa_offset 8
+\tmovq %rdi, %rax\n\tmovq %rsi, %rdi\n\tmovq %rdx, %rsi\n\tmovq %rcx, %rdx\n\tcall *%rax
+\taddq $8, %rsp\n\t.cfi_adjust_cfa_offset -8\n\tret\n\t.cfi_endproc\n";
+
+/// Who asks later finds the frames of the caller from these.
+const NOTE_FRAME: &str = "\tmovq %rbp, mazurka_caller+16(%rip)\n\tmovq %rsp, mazurka_caller+56(%rip)\n";
 
 /// Wipes the stack below the stack pointer: as many words as were asked for, or, which is cheaper, the usual ones. What a
 /// function returns is kept.
@@ -146,7 +181,7 @@ fn watched(before: &str, entry: &str) -> String {
 /// Saves the argument registers as `va_start` finds them, and passes a `va_list` that describes them.
 fn variadic(named: usize, entry: &str) -> String {
     let registers = ["rdi", "rsi", "rdx", "rcx", "r8", "r9"];
-    let mut text = format!("{NOTE_CALLER}\tsubq $216, %rsp\n");
+    let mut text = format!("{NOTE_FRAME}{NOTE_CALLER}\tsubq $216, %rsp\n");
     for (at, register) in registers.iter().enumerate() {
         let _ = writeln!(text, "\tmovq %{register}, {}(%rsp)", 32 + 8 * at);
     }

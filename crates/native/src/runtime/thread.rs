@@ -127,8 +127,21 @@ pub(crate) struct Thread {
     pub(crate) kept_quiet: Quiet,
     /// How deep it is in sections that are atomic.
     pub(crate) atomic: u32,
-    /// Where the function is that it runs, for people.
+    /// Where it was created, for people.
     pub(crate) created: usize,
+    /// What its clock shows, in nanoseconds.
+    pub(crate) clock: i64,
+    /// The stack pointer and the frame pointer of who called the operation that it is parked at.
+    pub(crate) registers: (usize, usize),
+    /// What tells threads of the C++ library apart, which all run one function.
+    pub(crate) task: Option<Task>,
+}
+
+/// What a thread of the C++ library was given to do: the type of the object that has it, and its last two words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Task {
+    pub(crate) table: usize,
+    pub(crate) words: [usize; 2],
 }
 
 impl Thread {
@@ -157,6 +170,9 @@ impl Thread {
             kept_quiet: Quiet::default(),
             atomic: 0,
             created: 0,
+            clock: super::time::BEGINNING,
+            registers: (0, 0),
+            task: None,
         }
     }
 
@@ -167,7 +183,7 @@ impl Thread {
         (self.events, self.spawned, self.errno) = (0, 0, 0);
         (self.body, self.result) = (body, 0);
         (self.detached, self.joined, self.has_locals) = (false, false, false);
-        (self.heap, self.atomic) = (self.slot.heap, 0);
+        (self.heap, self.atomic, self.clock) = (self.slot.heap, 0, super::time::BEGINNING);
         self.specific.clear();
         self.at_exit.clear();
         self.quiet.clear();
@@ -197,6 +213,48 @@ impl Thread {
         self.status = Status::Absent;
         self.pending = Pending::Nothing;
         self.yielder = ptr::null();
+    }
+
+    /// Becomes what another record is, which may be one that was saved: all but the memory of the thread.
+    pub(crate) fn copy_from(&mut self, other: &Thread) {
+        let Thread {
+            status, pending, routine, yielder, slot, events, spawned, errno, end, wake, body, ..
+        } = other;
+        (self.status, self.pending, self.yielder) = (*status, *pending, *yielder);
+        (self.slot, self.end, self.wake) = (*slot, *end, *wake);
+        (self.events, self.spawned, self.errno, self.body) = (*events, *spawned, *errno, *body);
+        let Thread { result, detached, joined, has_locals, heap, specific, at_exit, kept, .. } = other;
+        (self.result, self.detached, self.joined) = (*result, *detached, *joined);
+        (self.has_locals, self.heap) = (*has_locals, *heap);
+        self.specific.clone_from(specific);
+        self.at_exit.clone_from(at_exit);
+        self.kept.clone_from(kept);
+        let Thread { quiet, kept_quiet, atomic, created, clock, registers, task, .. } = other;
+        self.quiet.copy_from(quiet);
+        self.kept_quiet.copy_from(kept_quiet);
+        (self.atomic, self.created, self.registers, self.task) = (*atomic, *created, *registers, *task);
+        self.clock = *clock;
+        if self.routine.is_null() {
+            self.routine = Box::into_raw(Box::<Routine>::new_uninit()).cast();
+        }
+        // SAFETY: both boxes are ours. A coroutine is plain data: where its stack is, and how far it is used. It is resumed from
+        // one of its copies only, that of the living thread, when the stack holds what it held when the copy was made; none
+        // is dropped but after it was reset, which frees nothing.
+        unsafe { ptr::copy_nonoverlapping(*routine, self.routine, 1) };
+    }
+
+    /// The part of the stack that the coroutine uses while it is suspended.
+    pub(crate) fn stack_in_use(&self) -> std::ops::Range<usize> {
+        let end = self.slot.stack_base;
+        // SAFETY: the routine, if any, is initialised memory of ours, of whole words: pointers.
+        let words = unsafe {
+            let len = if self.routine.is_null() { 0 } else { size_of::<Routine>() / size_of::<usize>() };
+            std::slice::from_raw_parts(self.routine.cast::<usize>().cast_const(), len)
+        };
+        // Its words are the ends of the stack, where the stack began to be used, and, if it is suspended, the stack
+        // pointer: the lowest that is within the stack.
+        let within = |word: &&usize| **word > self.slot.stack_limit && **word <= end;
+        words.iter().filter(within).copied().min().unwrap_or(end)..end
     }
 
     /// Puts aside what it knows of the loop that it may be in, or takes it back.

@@ -46,15 +46,16 @@ impl Operation for Create {
         if let Some(child) = self.created {
             step.world.thread_mut(child).detached = self.detached;
             step.world.thread_mut(child).created = step.place;
+            if let Body::Posix(_, argument) = self.body {
+                step.world.note_task(child, argument);
+            }
             step.world.label.spawned.push(ProcessId(child));
         }
     }
 
     fn describe(&self, world: &World) -> String {
-        let (Body::Posix(function, _) | Body::Standard(function, _)) = self.body else {
-            return String::new();
-        };
-        format!("pthread_create({})", world.function_name(function).unwrap_or_default())
+        let name = self.created.map(|child| world.name_of(child));
+        format!("pthread_create({})", name.unwrap_or_default())
     }
 }
 

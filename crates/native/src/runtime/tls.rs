@@ -7,6 +7,7 @@ use mazurka_program::Stop;
 
 use super::memory::TLS_ROOM;
 use super::stubs::{Passing, Stub, stubs};
+use super::thread::Thread;
 use super::world::{World, current};
 
 /// What the loader passes for a variable: the object, and where in its block the variable is.
@@ -24,6 +25,13 @@ const ROUNDS: usize = 4;
 const EXCEPTIONS: usize = 64;
 
 impl World {
+    /// Where the variables of a thread are, with the state of exceptions before them; nowhere if it has used none.
+    pub(super) fn locals_of(&self, state: &Thread) -> std::ops::Range<usize> {
+        let template = self.image.tls;
+        let start = (state.slot.tls + EXCEPTIONS).next_multiple_of(template.align.max(64));
+        if state.has_locals { start - EXCEPTIONS..start + template.size } else { start..start }
+    }
+
     /// The block of the running thread's variables.
     fn locals(&mut self) -> usize {
         let template = self.image.tls;
@@ -129,8 +137,7 @@ pub(super) fn run_destructors() {
     // SAFETY: a thread of the world runs here; no reference is kept across calls of the program.
     unsafe {
         while let Some((function, argument)) = (*world).me().at_exit.pop() {
-            let function: extern "C-unwind" fn(usize) = std::mem::transmute(function);
-            function(argument);
+            super::exit::call(function, [argument, 0, 0]);
         }
         for _ in 0..ROUNDS {
             let mut again = false;
@@ -140,8 +147,7 @@ pub(super) fn run_destructors() {
                 let destructor = keys.get(key).copied().flatten().unwrap_or(0);
                 if value != 0 && destructor != 0 {
                     again = true;
-                    let function: extern "C-unwind" fn(usize) = std::mem::transmute(destructor);
-                    function(value);
+                    super::exit::call(destructor, [value, 0, 0]);
                 }
             }
             if !again {

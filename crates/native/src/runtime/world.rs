@@ -16,12 +16,14 @@ use super::exit::{Arguments, Handler};
 use super::explain::Story;
 use super::heap::Blocks;
 use super::image::Image;
+use super::leaks::Leaks;
 use super::memory::{Granules, MAX_THREADS, SLOT, Shadow, Slots};
 use super::objects::{ObjectId, Objects};
 use super::operation::{Guards, Operation, Step, Wait};
 use super::races::Watch;
 use super::script::Taken;
 use super::shadow::Partition;
+use super::snapshot::Snapshots;
 use super::spin::Spins;
 use super::thread::{self, Body, Pending, Status, Thread};
 use super::{Options, Races, signals};
@@ -72,6 +74,7 @@ pub(crate) struct World {
     /// The threads that wait to be woken, in the order in which they came.
     pub(crate) waiters: Vec<Waiter>,
     pub(crate) names: Names,
+    pub(crate) snapshots: Snapshots,
     /// The label of the step that is being taken.
     pub(crate) label: Label,
     /// Whether the step changed something that others may wait for.
@@ -80,8 +83,12 @@ pub(crate) struct World {
     pub(crate) assumed: bool,
     /// Whether the program has ended, or a thread has failed: who waits then waits for nothing amiss.
     pub(crate) over: bool,
+    /// The thread that was stopped in an endless loop last, and where it was.
+    pub(crate) stuck: Option<(String, mazurka_program::Place)>,
     /// Set when the execution can't go on.
     pub(crate) fatal: Option<Stop>,
+    /// What the program does that is not supported, if some execution has come to it.
+    pub(crate) refused: Option<String>,
     pub(crate) story: Option<Story>,
     /// How many threads are at an operation that may have several outcomes.
     pub(crate) branching: u32,
@@ -104,6 +111,7 @@ pub(crate) struct World {
     pub(crate) runs: u64,
     pub(crate) touched: Vec<mazurka_program::Access>,
     pub(crate) blocks: Blocks,
+    pub(crate) leaks: Leaks,
     pub(crate) granules: Granules,
     /// Where the slots are, and where the heap begins in each.
     pub(crate) heap_start: usize,
@@ -147,12 +155,15 @@ impl World {
             output: Vec::new(),
             waiters: Vec::new(),
             names: Names::new(),
+            snapshots: Snapshots::default(),
             label: Label::default(),
             changed: false,
             failures: Vec::new(),
             assumed: false,
             over: false,
+            stuck: None,
             fatal: None,
+            refused: None,
             story: None,
             branching: 0,
             foresee: false,
@@ -166,6 +177,7 @@ impl World {
             runs: 0,
             touched: Vec::new(),
             blocks: Blocks::default(),
+            leaks: Leaks::default(),
             granules: Granules::new().map_err(|error| format!("no room for the heap: {error}"))?,
             heap_start,
             heap_len: MAX_THREADS * SLOT,
@@ -251,9 +263,15 @@ impl World {
         self.fatal.get_or_insert(stop);
     }
 
+    /// The program does what is not supported, which ends the search.
+    pub(crate) fn refuse(&mut self, message: String) {
+        self.refused.get_or_insert_with(|| message.clone());
+        self.fail(Stop::Bound(message));
+    }
+
     /// Notes that something is wrong with the program.
     pub(crate) fn report(&mut self, kind: FailureKind, message: String, place: usize) {
-        let place = self.place(place);
+        let place = self.place_of(self.running, place).or_else(|| self.place(place));
         let process = Some(ProcessId(self.running));
         let failure = Failure { kind, message, place, process };
         if !self.failures.contains(&failure) {
@@ -262,7 +280,8 @@ impl World {
     }
 
     /// Runs a thread until it suspends itself or ends.
-    #[inline]
+    // Inlined, since the processor mispredicts every return behind a switch of stacks.
+    #[inline(always)]
     pub(crate) fn resume(&mut self, thread: u32) {
         self.switch_to(thread);
         if self.threads[thread as usize].status == Status::Parked {
@@ -271,7 +290,7 @@ impl World {
     }
 
     /// The same, without a note of what the thread has come to.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn switch_to(&mut self, thread: u32) {
         let state = &mut self.threads[thread as usize];
         state.status = Status::Running;
@@ -323,8 +342,9 @@ impl World {
         let before = self.script[position];
         let thread = before.thread;
         let state = &mut self.threads[thread as usize];
-        match std::mem::replace(&mut state.pending, Pending::Nothing) {
+        match state.pending {
             Pending::Access { access, mark, order, place } if mark == before.mark => {
+                state.pending = Pending::Nothing;
                 state.events += 1;
                 self.depth += 1;
                 if self.spins.any {
@@ -336,6 +356,7 @@ impl World {
                 }
             }
             Pending::Operation { operation, wait, place } => {
+                state.pending = Pending::Nothing;
                 self.running = thread;
                 // SAFETY: the thread is parked at the operation, and nobody else refers to it.
                 let operation = unsafe { &mut *operation };
@@ -402,7 +423,8 @@ impl World {
         }
         self.threads[thread as usize].status = Status::Finished;
         let end = self.threads[thread as usize].end;
-        self.label.touch(end, AccessKind::Write);
+        // Nobody else writes it, and nobody reads it before: so the last write of a thread is as blind as any other.
+        self.label.touch(end, AccessKind::Once);
         if self.watch.enabled {
             self.watch.end(thread, end);
         }
@@ -431,13 +453,25 @@ impl World {
     /// Takes the step of a thread: does what it is at, and lets it run on. The label is left in the world.
     #[inline]
     pub(crate) fn take(&mut self, thread: u32, choice: u32) -> Taken {
+        if self.story.is_some() {
+            return self.take_told(thread, choice);
+        }
+        let mark = self.act(thread, choice);
+        self.run_on(thread);
+        Taken { thread, choice, mark, next: self.next_mark(thread) }
+    }
+
+    /// Does what a thread is at. Gives what tells it from others.
+    #[inline]
+    fn act(&mut self, thread: u32, choice: u32) -> u64 {
         self.running = thread;
         self.label.clear();
-        let pending = std::mem::replace(&mut self.threads[thread as usize].pending, Pending::Nothing);
         self.enabled.remove(ProcessId(thread));
-        let mark = match pending {
+        // Its parts are read one by one, as they were written: the processor waits where they are read together.
+        match self.threads[thread as usize].pending {
             Pending::Nothing => 0,
             Pending::Access { access, mark, order, place } => {
+                self.threads[thread as usize].pending = Pending::Nothing;
                 self.label.accesses.push(access);
                 self.count_step(thread);
                 if self.spins.any {
@@ -450,6 +484,7 @@ impl World {
                 mark
             }
             Pending::Operation { operation, wait, place } => {
+                self.threads[thread as usize].pending = Pending::Nothing;
                 if wait != Wait::Nothing {
                     self.guarded.retain(|&other| other != thread);
                 }
@@ -458,13 +493,7 @@ impl World {
                 self.branching -= u32::from(operation.branches());
                 self.perform(operation, wait, choice, place)
             }
-        };
-        if self.story.is_some() {
-            return self.take_told(Taken { thread, choice, mark, next: 0 }, pending);
         }
-        self.run_on(thread);
-        let next = self.next_mark(thread);
-        Taken { thread, choice, mark, next }
     }
 
     /// Lets a thread run on to its next operation, and those that it has created to their first.
@@ -479,9 +508,11 @@ impl World {
         }
     }
 
-    /// The rest of a step that is told to people.
+    /// Takes a step, and tells it to people.
     #[cold]
-    fn take_told(&mut self, taken: Taken, pending: Pending) -> Taken {
+    fn take_told(&mut self, thread: u32, choice: u32) -> Taken {
+        let pending = self.threads[thread as usize].pending;
+        let mark = self.act(thread, choice);
         let operation = match pending {
             // SAFETY: the thread is parked at the operation still.
             Pending::Operation { operation, .. } => Some(unsafe { (*operation).describe(self) }),
@@ -489,9 +520,9 @@ impl World {
         };
         self.tell_before(operation.filter(|operation| !operation.is_empty()));
         let accesses = self.label.accesses.clone();
-        self.run_on(taken.thread);
+        self.run_on(thread);
         self.tell_after(&accesses);
-        Taken { next: self.next_mark(taken.thread), ..taken }
+        Taken { thread, choice, mark, next: self.next_mark(thread) }
     }
 
     /// Does an operation of the running thread, as a step. Gives what tells it from others.

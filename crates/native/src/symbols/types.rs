@@ -23,8 +23,8 @@ pub enum Kind {
     Bool,
     /// Numbers with a fraction.
     Float,
-    /// Addresses.
-    Pointer,
+    /// Addresses; of what is known by this number.
+    Pointer(usize),
     /// Names for numbers.
     Enum(Vec<(i64, String)>),
     /// Several things, one after the other or in one place.
@@ -60,6 +60,11 @@ pub struct Type {
 pub struct Types {
     types: Vec<Type>,
     known: HashMap<(usize, usize), TypeId>,
+    /// What pointers point to: read after all else, since types may point to themselves.
+    pointees: Vec<Option<TypeId>>,
+    waiting: Vec<(usize, UnitOffset)>,
+    /// Records and new names of types, by name.
+    names: HashMap<String, Vec<TypeId>>,
 }
 
 /// A part of something of a type: its name, and what it is.
@@ -77,6 +82,29 @@ impl Types {
         self.types.get(id.0)
     }
 
+    /// What a pointer of a type points to.
+    pub fn pointee(&self, id: TypeId) -> Option<TypeId> {
+        match self.get(id)?.kind {
+            Kind::Pointer(pointer) => self.pointees.get(pointer).copied().flatten(),
+            _ => None,
+        }
+    }
+
+    /// The types of a name.
+    pub fn named(&self, name: &str) -> &[TypeId] {
+        self.names.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// What members of a name point to.
+    pub fn member_pointees(&self, name: &str) -> impl Iterator<Item = TypeId> {
+        let records = self.types.iter().filter_map(|found| match &found.kind {
+            Kind::Record(members) => Some(members),
+            _ => None,
+        });
+        let named = records.flatten().filter(move |member| member.name.as_deref() == Some(name));
+        named.filter_map(|member| self.pointee(member.kind))
+    }
+
     /// The part of so many bytes at an offset of something of a type.
     pub fn part(&self, whole: TypeId, offset: u64, size: u64) -> Part {
         let (mut id, mut offset, mut path) = (whole, offset, String::new());
@@ -85,7 +113,12 @@ impl Types {
             match kind {
                 // A record may consist of one thing.
                 Kind::Record(members) if is_whole && self.member(members, 0, size).is_none() => break,
-                Kind::Array(_) if is_whole => break,
+                // So may an array.
+                Kind::Array(element)
+                    if is_whole && self.get(*element).is_none_or(|element| element.size < *all) =>
+                {
+                    break;
+                }
                 Kind::Array(element) => {
                     let each = self.get(*element).map_or(0, |element| element.size);
                     if each == 0 || (offset % each + size > each && size > each) {
@@ -115,8 +148,9 @@ impl Types {
     /// smallest.
     fn member<'m>(&self, members: &'m [Member], offset: u64, size: u64) -> Option<&'m Member> {
         let size_of = |member: &Member| self.get(member.kind).map_or(0, |kind| kind.size);
-        let has =
-            |member: &&Member| member.offset <= offset && offset + size <= member.offset + size_of(member);
+        let has = |member: &&Member| {
+            member.offset <= offset && offset + size.max(1) <= member.offset + size_of(member)
+        };
         let fits = |member: &Member| self.part(member.kind, offset - member.offset, size).kind.is_some();
         let mut having = members.iter().filter(has);
         let first = having.next()?;
@@ -158,8 +192,20 @@ impl Reading<'_> {
             && let Some(read) = self.read_new(types, offset, depth)
         {
             types.types[id.0] = read;
+            if let Some(name) =
+                self.unit.entry(offset).ok().and_then(|entry| self.text(&entry, gimli::DW_AT_name))
+            {
+                types.names.entry(name).or_default().push(id);
+            }
         }
         id
+    }
+
+    /// Reads what the pointers of the unit that were met point to.
+    pub fn read_pointees(&self, types: &mut Types) {
+        while let Some((pointer, offset)) = types.waiting.pop() {
+            types.pointees[pointer] = Some(self.read(types, offset, 0));
+        }
     }
 
     fn read_new(&self, types: &mut Types, offset: UnitOffset, depth: usize) -> Option<Type> {
@@ -190,7 +236,11 @@ impl Reading<'_> {
             gimli::DW_TAG_pointer_type
             | gimli::DW_TAG_reference_type
             | gimli::DW_TAG_rvalue_reference_type => {
-                return Some(Type { kind: Kind::Pointer, size: 8 });
+                if let Some(AttributeValue::UnitRef(offset)) = entry.attr_value(gimli::DW_AT_type) {
+                    types.waiting.push((types.pointees.len(), offset));
+                }
+                types.pointees.push(None);
+                return Some(Type { kind: Kind::Pointer(types.pointees.len() - 1), size: 8 });
             }
             gimli::DW_TAG_enumeration_type => Kind::Enum(self.names(offset)),
             gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {

@@ -26,7 +26,7 @@ impl Types {
             Kind::Bool if raw <= 1 => (raw == 1).to_string(),
             Kind::Float if bytes.len() == 4 => f32::from_bits(raw as u32).to_string(),
             Kind::Float if bytes.len() == 8 => f64::from_bits(raw).to_string(),
-            Kind::Pointer if raw == 0 => "NULL".to_owned(),
+            Kind::Pointer(_) if raw == 0 => "NULL".to_owned(),
             Kind::Enum(names) => {
                 let mask = u64::MAX >> spare;
                 let named = names.iter().find(|(value, _)| value.cast_unsigned() & mask == raw);

@@ -14,7 +14,7 @@ use mazurka_explore::{
 };
 use mazurka_native::driver::{self, Built, Request};
 use mazurka_native::runtime::{Native, NativeRun, Options, Races, load, stub_assembly};
-use mazurka_oracle::Budget;
+use mazurka_oracle::{Budget, Truth};
 use mazurka_program::{FailureKind, Run};
 use mazurka_trace::Trace;
 use mazurka_trace::equivalence::{Key, mazurkiewicz};
@@ -128,7 +128,8 @@ impl Monitor<NativeRun> for Met {
     }
 }
 
-/// What `optimal` meets, after it was compared with brute force and with `source`, where that takes the program.
+/// What `optimal` meets, after it was compared with brute force and with `source`, where that takes the program; and
+/// `optimal+observers` likewise.
 pub fn agreed(program: &Native, name: &str) -> Met {
     let budget = Budget { executions: 200_000, steps: 500 };
     let truth = mazurka_oracle::truth(program, budget).unwrap_or_else(|error| panic!("{name}: {error:?}"));
@@ -161,7 +162,40 @@ pub fn agreed(program: &Native, name: &str) -> Met {
         }
         result = met;
     }
+    for order in [Order::Natural, Order::Shuffled(5)] {
+        agreed_modulo_observers(program, name, order, &truth);
+    }
     result
+}
+
+/// `optimal+observers` meets each class modulo observers once, and all that can go wrong.
+fn agreed_modulo_observers(program: &Native, name: &str, order: Order, truth: &Truth) {
+    let mut met = Met::default();
+    let options = Search { order, ..Search::default() };
+    let summary = explore(program, Algorithm::OptimalObservers, &options, &mut met);
+    let what = format!("{name} optimal+observers {order:?}");
+    assert_eq!((&summary.broken, &summary.not_exhaustive), (&None, &None), "{what}");
+    let counts = (summary.counts.complete, summary.counts.assumed, summary.counts.blocked);
+    let expected = (truth.observers.len() as u64, truth.observers_assumed.len() as u64, 0);
+    assert_eq!(counts, expected, "{what}");
+    assert_eq!(unordered(&met.failures), unordered(&truth.failures), "{what}");
+    let deadlocks: BTreeSet<_> = truth.deadlocks.iter().map(|deadlock| deadlock.0.clone()).collect();
+    assert_eq!(met.deadlocks, deadlocks, "{what}");
+}
+
+/// The parts of a message, in no order if it tells a data race.
+fn parts(kind: FailureKind, message: &str) -> Vec<&str> {
+    if kind != FailureKind::DataRace {
+        return vec![message];
+    }
+    let mut parts: Vec<&str> = message.splitn(2, ": ").flat_map(|part| part.split(", ")).collect();
+    parts.sort_unstable();
+    parts
+}
+
+/// Failures, with the two accesses of a data race in no order: nobody need have observed which of two writes came first.
+fn unordered(failures: &BTreeSet<(FailureKind, String)>) -> BTreeSet<(FailureKind, Vec<&str>)> {
+    failures.iter().map(|(kind, message)| (*kind, parts(*kind, message))).collect()
 }
 
 /// Name, executions, deadlocks (by who waits), failures, text.

@@ -1,0 +1,183 @@
+//! What only C++ has: exceptions, waits for so long, objects that have to be destroyed.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use crate::Place;
+
+/// A program, the compilers' options, the exit status, and what stdout or stderr has.
+type Row = (&'static str, &'static str, &'static [&'static str], i32, &'static str);
+
+const ROWS: [Row; 14] = [
+    (
+        "once-throws",
+        "#include <cassert>
+#include <mutex>
+#include <thread>
+std::once_flag flag;
+int tries;
+static void first() { if (tries++ == 0) throw 7; }
+static void work() { try { std::call_once(flag, first); } catch (int) { } }
+int main() { std::thread a(work), b(work); a.join(); b.join(); assert(tries == 2); }",
+        &[],
+        0,
+        "pass",
+    ),
+    (
+        "thread-throws",
+        "#include <pthread.h>
+#include <stdexcept>
+static void *run(void *unused) { throw std::runtime_error(\"out\"); return unused; }
+int main() { pthread_t t; pthread_create(&t, 0, run, 0); pthread_join(t, 0); }",
+        &[],
+        1,
+        "run ends with an exception",
+    ),
+    ("main-throws", "int main() { throw 1; }", &[], 1, "main ends with an exception"),
+    (
+        "wait-for",
+        "#include <cassert>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+std::mutex m;
+std::condition_variable c;
+bool ready, in_time;
+int main() {
+  std::thread t([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::lock_guard<std::mutex> l(m);
+    ready = true;
+    c.notify_one();
+  });
+  {
+    std::unique_lock<std::mutex> l(m);
+    in_time = c.wait_for(l, std::chrono::seconds(1), [] { return ready; });
+    assert(in_time == ready);
+  }
+  t.join();
+#ifdef BUG
+  assert(in_time);
+#endif
+}",
+        &[],
+        0,
+        "executions: 4 complete",
+    ),
+    ("wait-for", "", &["-DBUG"], 1, "assertion failed: in_time"),
+    (
+        "future",
+        "#include <cassert>
+#include <chrono>
+#include <future>
+#include <mutex>
+#include <thread>
+std::timed_mutex m;
+int main() {
+  std::promise<int> promise;
+  auto future = promise.get_future();
+  std::thread t([&] { std::lock_guard<std::timed_mutex> l(m); promise.set_value(1); });
+  bool in_time = future.wait_for(std::chrono::seconds(1)) == std::future_status::ready;
+  bool locked = m.try_lock_for(std::chrono::seconds(1));
+  if (locked) m.unlock();
+  t.join();
+#ifdef LATE
+  assert(in_time);
+#endif
+#ifdef LOCKED
+  assert(locked);
+#endif
+  return in_time ? 0 : 1;
+}",
+        &[],
+        0,
+        "pass",
+    ),
+    ("future", "", &["-DLATE"], 1, "assertion failed: in_time"),
+    ("future", "", &["-DLOCKED"], 1, "assertion failed: locked"),
+    (
+        "clock",
+        "#include <chrono>
+#include <condition_variable>
+#include <mutex>
+std::mutex m;
+std::condition_variable c;
+int main() {
+  std::unique_lock<std::mutex> l(m);
+  c.wait_for(l, std::chrono::seconds(1));
+  auto now = std::chrono::steady_clock::now();
+  c.wait_until(l, now);
+}",
+        &[],
+        2,
+        "steady_clock::now`, which is not supported",
+    ),
+    (
+        "exit",
+        "#include <pthread.h>
+struct Owner { ~Owner() {} };
+static void *run(void *unused) { Owner owner; pthread_exit(unused); }
+int main() { pthread_t t; pthread_create(&t, 0, run, 0); pthread_join(t, 0); }",
+        &[],
+        2,
+        "pthread_exit at program.cpp:3 is not supported in C++",
+    ),
+    (
+        "wide-atomics",
+        "#include <atomic>
+struct Pair { long a, b; };
+std::atomic<Pair> pair;
+int main() { return (int)pair.load().a; }",
+        &[],
+        2,
+        "atomic operations on more than 8 bytes are not instrumented",
+    ),
+    (
+        "own-new",
+        "#include <cassert>
+#include <cstdlib>
+#include <new>
+int news, deletes;
+void *operator new(std::size_t size) { news++; return std::malloc(size); }
+void operator delete(void *block) noexcept { deletes++; std::free(block); }
+int main() { int *one = new int(1); int *row = new int[3]; delete one; delete[] row; assert(news == 2 && deletes == 2); }",
+        &[],
+        0,
+        "pass",
+    ),
+    (
+        "input",
+        "#include <cassert>
+#include <iostream>
+int main() { int x = 5; std::cin >> x; assert(!std::cin); }",
+        &[],
+        0,
+        "pass",
+    ),
+    (
+        "deleted-twice",
+        "struct Node { int value; };
+int main() { Node *node = new Node; delete node; delete node; }",
+        &[],
+        1,
+        "main calls delete with a block of 4 bytes that was allocated at program.cpp:2, which was freed at program.cpp:2 already",
+    ),
+];
+
+#[test]
+fn what_only_cxx_has() {
+    for compiler in ["clang-19", "gcc"] {
+        if std::process::Command::new(compiler).arg("--version").output().is_err() {
+            continue;
+        }
+        let mut text = "";
+        for (name, own, flags, status, part) in ROWS {
+            text = if own.is_empty() { text } else { own };
+            let place = Place::new(&format!("native-cxx-{name}"), "program.cpp", text);
+            let cc = format!("--cc={compiler}");
+            let outcome = place.run(&[&["check", "program.cpp", "--", &cc], flags].concat());
+            let said = format!("{}{}", outcome.stdout, outcome.stderr);
+            assert_eq!(outcome.status, status, "{compiler} {name} {flags:?}: {said}");
+            assert!(said.contains(part), "{compiler} {name} {flags:?}: no {part:?} in\n{said}");
+        }
+    }
+}

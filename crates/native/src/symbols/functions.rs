@@ -1,0 +1,137 @@
+//! Functions and their variables: where on the stack a variable is while its function runs.
+
+use gimli::{AttributeValue, DebuggingInformationEntry, Operation, X86_64};
+
+use super::Bytes;
+use super::types::{Reading, TypeId, Types};
+
+/// A function, as far as its variables have places relative to the frame pointer.
+#[derive(Debug)]
+pub struct Function {
+    pub(super) range: (u64, u64),
+    /// From `rbp` to what the places of variables are relative to.
+    base: i64,
+    pub(super) locals: Vec<Local>,
+}
+
+/// A variable or parameter of a function.
+#[derive(Debug)]
+pub struct Local {
+    offset: i64,
+    pub(super) size: u64,
+    pub(super) name: String,
+    pub(super) kind: TypeId,
+    /// Where in the code it is there.
+    scope: (u64, u64),
+}
+
+impl Function {
+    /// The variable that has an address, with where in it that is; for a frame that goes on at some place.
+    pub fn local(&self, place: u64, frame: u64, address: u64) -> Option<(&Local, u64)> {
+        let found = self.locals.iter().filter_map(|local| {
+            let start = frame.checked_add_signed(self.base.checked_add(local.offset)?)?;
+            let inside = address.checked_sub(start).filter(|&at| at < local.size.max(1))?;
+            let there = local.scope.0 < place && place <= local.scope.1;
+            there.then_some((local, inside))
+        });
+        // Of those in one place, the one of the innermost block.
+        found.min_by_key(|(local, _)| local.scope.1 - local.scope.0)
+    }
+}
+
+/// The functions of a unit while it is read: those around the present entry, with how deep they and their blocks are.
+#[derive(Debug, Default)]
+pub struct Scopes {
+    /// Of functions and blocks: depth, range of code.
+    open: Vec<(isize, (u64, u64))>,
+    /// The function that is being read: its depth and its number.
+    function: Option<(isize, usize)>,
+}
+
+impl Scopes {
+    /// An entry is come to: those that do not contain it are left.
+    pub fn leave(&mut self, depth: isize) {
+        while self.open.last().is_some_and(|scope| scope.0 >= depth) {
+            self.open.pop();
+        }
+        self.function = self.function.filter(|function| function.0 < depth);
+    }
+}
+
+impl Reading<'_> {
+    /// Notes an entry that is a function, a block, or a variable of one.
+    pub fn note_function(
+        &self,
+        entry: &DebuggingInformationEntry<Bytes>,
+        scopes: &mut Scopes,
+        types: &mut Types,
+        functions: &mut Vec<Function>,
+    ) {
+        match entry.tag() {
+            gimli::DW_TAG_subprogram => {
+                if let (Some(range), Some(base)) = (self.range(entry), self.frame_base(entry)) {
+                    scopes.open.push((entry.depth(), range));
+                    scopes.function = Some((entry.depth(), functions.len()));
+                    functions.push(Function { range, base, locals: Vec::new() });
+                }
+            }
+            gimli::DW_TAG_lexical_block => {
+                if let Some(range) = self.range(entry) {
+                    scopes.open.push((entry.depth(), range));
+                }
+            }
+            gimli::DW_TAG_variable | gimli::DW_TAG_formal_parameter => {
+                let Some(function) = scopes.function.and_then(|(_, at)| functions.get_mut(at)) else {
+                    return;
+                };
+                let Some(&(_, scope)) = scopes.open.last() else { return };
+                let Some(offset) = self.frame_offset(entry) else { return };
+                let origin = match entry.attr_value(gimli::DW_AT_abstract_origin) {
+                    Some(AttributeValue::UnitRef(offset)) => self.unit.entry(offset).ok(),
+                    _ => None,
+                };
+                let of = |name| entry.attr_value(name).or_else(|| origin.as_ref()?.attr_value(name));
+                let text = |name| self.text(entry, name).or_else(|| self.text(origin.as_ref()?, name));
+                let Some(name) = text(gimli::DW_AT_name) else { return };
+                let kind = self.type_of(types, of(gimli::DW_AT_type));
+                let size = types.get(kind).map_or(0, |kind| kind.size);
+                function.locals.push(Local { offset, size, name, kind, scope });
+            }
+            _ => {}
+        }
+    }
+
+    fn range(&self, entry: &DebuggingInformationEntry<Bytes>) -> Option<(u64, u64)> {
+        let low = match entry.attr_value(gimli::DW_AT_low_pc)? {
+            AttributeValue::Addr(address) => address,
+            AttributeValue::DebugAddrIndex(index) => self.dwarf.address(self.unit, index).ok()?,
+            _ => return None,
+        };
+        let high = match entry.attr_value(gimli::DW_AT_high_pc)? {
+            AttributeValue::Addr(address) => address,
+            value => low.checked_add(value.udata_value()?)?,
+        };
+        Some((low, high))
+    }
+
+    /// What places of variables are relative to: from `rbp`.
+    fn frame_base(&self, entry: &DebuggingInformationEntry<Bytes>) -> Option<i64> {
+        let expression = entry.attr_value(gimli::DW_AT_frame_base)?.exprloc_value()?;
+        match expression.operations(self.unit.encoding()).next().ok()?? {
+            // With a frame pointer: the saved one and the return address are in between.
+            Operation::CallFrameCFA => Some(16),
+            Operation::Register { register } if register == X86_64::RBP => Some(0),
+            Operation::RegisterOffset { register, offset, .. } if register == X86_64::RBP => Some(offset),
+            _ => None,
+        }
+    }
+
+    fn frame_offset(&self, entry: &DebuggingInformationEntry<Bytes>) -> Option<i64> {
+        let expression = entry.attr_value(gimli::DW_AT_location)?.exprloc_value()?;
+        let mut operations = expression.operations(self.unit.encoding());
+        match (operations.next().ok()??, operations.next().ok()?) {
+            (Operation::FrameOffset { offset }, None) => Some(offset),
+            _ => None,
+        }
+    }
+}
