@@ -256,6 +256,10 @@ impl<R: Run> Search<'_, R> {
         races.sort_by_key(|race| std::cmp::Reverse(race.e));
         for &race in &races {
             self.reverse(race, conditional)?;
+            if self.walk.planned(self.walk.trace.len() - race.e) {
+                self.walk.look_between()?;
+                self.note_memory()?;
+            }
         }
         self.races = races;
         // What observers there are in an execution decides what its sequences are: they say nothing about the next one.

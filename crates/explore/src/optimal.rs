@@ -209,6 +209,10 @@ impl<R: Run> Search<'_, R> {
                 notdep.extend(self.walk.trace.unordered(e, e + 1));
             }
             self.reverse(race, &notdep)?;
+            if self.walk.planned(self.walk.trace.len() - e) {
+                self.walk.look_between()?;
+                self.note_memory()?;
+            }
         }
         (self.races, self.notdep) = (races, notdep);
         self.shared = self.walk.trace.len();

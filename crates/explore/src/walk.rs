@@ -11,6 +11,9 @@ use crate::{Counts, Ending, Monitor, NotExhaustive, Options, Order, Summary};
 /// How often the clock is looked at: once in so many steps.
 const STEPS_BETWEEN_LOOKS: u64 = 512;
 
+/// How much is planned between looks at the clock and the memory: sequences with so many events in all.
+const PLANNED_BETWEEN_LOOKS: usize = 1 << 19;
+
 /// How often the monitor is told of the progress: to find it out costs time in proportion to the depth.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(50);
 
@@ -32,6 +35,10 @@ pub(crate) struct Walk<'a, R: Run> {
     next_report: Duration,
     shuffle: u64,
     next_look: u64,
+    /// Events of the sequences planned since the last look.
+    planned: usize,
+    /// The share of the search that was reported last.
+    share: f64,
     /// Set when it is time to tell the monitor of the progress.
     pub progress_due: bool,
     not_exhaustive: Option<NotExhaustive>,
@@ -60,6 +67,8 @@ impl<'a, R: Run> Walk<'a, R> {
                 Order::Shuffled(seed) => seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
             },
             next_look: STEPS_BETWEEN_LOOKS,
+            planned: 0,
+            share: 0.0,
             progress_due: false,
             not_exhaustive: None,
             broken: None,
@@ -274,9 +283,32 @@ impl<'a, R: Run> Walk<'a, R> {
             weight /= known as f64;
             share += weight * done as f64;
         }
+        self.share = share;
         match self.monitor.progress(&self.counts, share) {
             ControlFlow::Continue(()) => ControlFlow::Continue(()),
             ControlFlow::Break(()) => self.stop_midway(NotExhaustive::Stopped),
+        }
+    }
+
+    /// Notes that a sequence of at most so many events was planned. Whether it is time for [`Walk::look_between`]: the races
+    /// of one long execution may take longer to plan for than a search may last.
+    #[inline]
+    pub fn planned(&mut self, events: usize) -> bool {
+        self.planned += events;
+        self.planned >= PLANNED_BETWEEN_LOOKS
+    }
+
+    /// Looks at the clock and asks the monitor, after the end of an execution has been told.
+    #[cold]
+    pub fn look_between(&mut self) -> ControlFlow<()> {
+        self.planned = 0;
+        match self.options.limits.time {
+            Some(most) if self.started.elapsed() >= most => return self.stop(NotExhaustive::Time(most)),
+            _ => {}
+        }
+        match self.monitor.progress(&self.counts, self.share) {
+            ControlFlow::Continue(()) => ControlFlow::Continue(()),
+            ControlFlow::Break(()) => self.stop(NotExhaustive::Stopped),
         }
     }
 

@@ -71,3 +71,40 @@ fn an_endless_process_leaves_others_their_turn() {
         }
     }
 }
+
+/// Wants no more once an execution has ended.
+struct Enough(bool);
+
+impl Monitor<LitmusRun> for Enough {
+    fn execution(&mut self, _: Ending, _: &Trace, _: &LitmusRun, _: &Counts) -> ControlFlow<()> {
+        self.0 = true;
+        ControlFlow::Continue(())
+    }
+
+    fn progress(&mut self, _: &Counts, _: f64) -> ControlFlow<()> {
+        if self.0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// What the races of one long execution have to be planned for takes more memory than there may be, and long.
+#[test]
+fn limits_hold_while_reversals_are_planned() {
+    let text = "param n = 3000; var a[n], b[n], c[n];
+        process p { for i in 0..n { a[i] = 1; b[i] = c[i] + 1; } }
+        process q { for i in 0..n { b[i] = 1; c[i] = c[i] + 1; } }
+        process r { for i in 0..n { c[i] = 1; a[i] = c[i] + 1; } }";
+    let source = Source { name: "many_races.maz".into(), text: text.into() };
+    let program = compile(&parse(&source).expect("it parses"), &source, &[]).expect("it compiles");
+    let (most, room) = (40_000_000, 60_000_000);
+    let limits = Limits { memory: Some(most), ..Limits::default() };
+    let options = Options { limits, ..Options::default() };
+    for algorithm in [Algorithm::Optimal, Algorithm::OptimalObservers] {
+        let cut = explore(&program, algorithm, &options, &mut NoMonitor);
+        assert_eq!(cut.not_exhaustive, Some(NotExhaustive::Memory(most)), "{algorithm}");
+        assert_eq!(cut.counts.complete, 1, "{algorithm}");
+        assert!(cut.counts.memory < most + room, "{algorithm}: {} bytes", cut.counts.memory);
+        let stopped = explore(&program, algorithm, &Options::default(), &mut Enough(false));
+        assert_eq!(stopped.not_exhaustive, Some(NotExhaustive::Stopped), "{algorithm}");
+        assert_eq!(stopped.counts.complete, 1, "{algorithm}");
+    }
+}

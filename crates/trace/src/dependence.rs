@@ -73,8 +73,8 @@ pub fn between(a: &[Access], b: &[Access], awaited: &Awaited) -> Dependence {
         None => Dependence::Independent,
         Some(AccessKind::Send) if message(a).is_some() && message(b).is_some() => Dependence::IfObserved,
         Some(AccessKind::Write) => {
-            let cells = written(a);
-            match cells == written(b) && !cells.iter().any(|&cell| awaited.contains(Location(cell))) {
+            let mut cells = writes(a).flat_map(|access| access.locations());
+            match write_the_same(a, b) && !cells.any(|cell| awaited.contains(cell)) {
                 true => Dependence::IfObserved,
                 false => Dependence::Dependent,
             }
@@ -93,10 +93,19 @@ pub fn message(accesses: &[Access]) -> Option<Location> {
     only(AccessKind::Send).and(only(AccessKind::Write)).map(|access| access.first)
 }
 
-fn written(accesses: &[Access]) -> Vec<u32> {
-    let writes = accesses.iter().filter(|access| !matches!(access.kind, AccessKind::Read | AccessKind::Once));
-    let mut cells: Vec<u32> =
-        writes.flat_map(|access| access.locations()).map(|location| location.0).collect();
+fn writes(accesses: &[Access]) -> impl Iterator<Item = Access> + Clone {
+    accesses.iter().copied().filter(|access| !matches!(access.kind, AccessKind::Read | AccessKind::Once))
+}
+
+/// Whether two steps write the same locations.
+fn write_the_same(a: &[Access], b: &[Access]) -> bool {
+    // Nearly always it is the same, and told in the same order.
+    writes(a).eq(writes(b)) || written(a) == written(b)
+}
+
+/// What a step writes, in order, each location once.
+fn written(accesses: &[Access]) -> Vec<Location> {
+    let mut cells: Vec<Location> = writes(accesses).flat_map(|access| access.locations()).collect();
     cells.sort_unstable();
     cells.dedup();
     cells
