@@ -19,6 +19,7 @@ use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, EndianReader, Litt
 use mazurka_program::Place;
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 
+use crate::driver::readable;
 use crate::runtime::{Frame, Spot, Symbolizer};
 use allocation::Allocation;
 use functions::{Function, Scopes};
@@ -88,7 +89,7 @@ impl Symbols {
         let loaded = self.loaded()?;
         match (loaded.part(spot, size), spot) {
             (Some((name, part)), _) => Some(format!("{name}{}", part.path)),
-            (None, Spot::Variable { address }) => loaded.symbol(*address),
+            (None, Spot::Variable { address }) => loaded.symbol(*address).map(|name| readable(&name)),
             (None, _) => None,
         }
     }

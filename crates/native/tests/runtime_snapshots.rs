@@ -73,6 +73,7 @@ const PROGRAMS: &[(&str, usize, &str)] = &[
     ("a long way", 50, LONG),
     ("a loop", 3, LOOP),
     ("exceptions", 4, EXCEPTIONS),
+    ("what begins again", 20, AGAIN),
 ];
 
 const HEAP: &str = r#"
@@ -240,5 +241,46 @@ int main() {
     one.join();
     two.join();
     for (auto &text : seen) printf("%s ", text.c_str());
+    return 0;
+}"#;
+
+/// Locks and flags where others have been, in memory that is freed; handlers and words that are waited for.
+const AGAIN: &str = r#"
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+struct gate { pthread_mutex_t lock; pthread_once_t once; atomic_int word; int users; };
+static void first(void) { printf("first "); }
+static void one(void) { printf("one "); }
+static void two(void) { printf("two "); }
+static void *pass(void *it) {
+    struct gate *gate = it;
+    pthread_once(&gate->once, first);
+    pthread_mutex_lock(&gate->lock);
+    int last = --gate->users == 0;
+    pthread_mutex_unlock(&gate->lock);
+    atexit(last ? one : two);
+    gate->word = 1;
+    syscall(SYS_futex, &gate->word, FUTEX_WAKE_PRIVATE, 1);
+    return 0;
+}
+static void round_of(struct gate *gate) {
+    *gate = (struct gate){PTHREAD_MUTEX_INITIALIZER, PTHREAD_ONCE_INIT, 0, 2};
+    pthread_t other;
+    pthread_create(&other, 0, pass, gate);
+    pass(gate);
+    while (!gate->word) syscall(SYS_futex, &gate->word, FUTEX_WAIT_PRIVATE, 0, 0);
+    pthread_join(other, 0);
+}
+int main(void) {
+    struct gate here, *there = malloc(sizeof *there);
+    round_of(&here);
+    round_of(there);
+    free(there);
     return 0;
 }"#;

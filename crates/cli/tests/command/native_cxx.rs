@@ -6,7 +6,7 @@ use crate::Place;
 /// A program, the compilers' options, the exit status, and what stdout or stderr has.
 type Row = (&'static str, &'static str, &'static [&'static str], i32, &'static str);
 
-const ROWS: [Row; 14] = [
+const ROWS: [Row; 24] = [
     (
         "once-throws",
         "#include <cassert>
@@ -160,6 +160,142 @@ int main() { Node *node = new Node; delete node; delete node; }",
         &[],
         1,
         "main calls delete with a block of 4 bytes that was allocated at program.cpp:2, which was freed at program.cpp:2 already",
+    ),
+    (
+        "cout",
+        "#include <iostream>
+#include <string>
+#include <thread>
+static void work(int number) { std::cout << \"thread \" << std::string(3, 'x') << number << std::endl; }
+int main() { std::thread a(work, 1), b(work, 2); a.join(); b.join(); }",
+        &[],
+        0,
+        "executions: 1 complete",
+    ),
+    (
+        "line-of-library",
+        "#include <memory>
+#include <thread>
+static std::shared_ptr<int> shared;
+int main() {
+  shared = std::make_shared<int>(1);
+  std::thread t([] { std::shared_ptr<int> copy = shared; });
+  shared.reset();
+  t.join();
+}",
+        &["--races=sc"],
+        1,
+        "  at program.cpp:6:",
+    ),
+    (
+        "jthread",
+        "#include <stop_token>
+#include <thread>
+int main() {
+  std::jthread t([](std::stop_token stop) { while (!stop.stop_requested()) std::this_thread::yield(); });
+}",
+        &["-std=c++20"],
+        0,
+        "pass",
+    ),
+    (
+        "latch",
+        "#include <cassert>
+#include <latch>
+#include <thread>
+static int x;
+int main() {
+  std::latch latch(1);
+  std::thread t([&] { latch.wait(); assert(x == 1); });
+  x = 1;
+  latch.count_down();
+  t.join();
+}",
+        &["-std=c++20"],
+        0,
+        "executions: 9 complete",
+    ),
+    (
+        "barrier-of-cxx",
+        "#include <barrier>
+#include <cassert>
+#include <thread>
+static int x[2];
+int main() {
+  std::barrier barrier(2);
+  auto work = [&](int i) { x[i] = 1; barrier.arrive_and_wait(); assert(x[1 - i] == 1); };
+  std::thread a(work, 0), b(work, 1);
+  a.join();
+  b.join();
+}",
+        &["-std=c++20"],
+        0,
+        "pass",
+    ),
+    (
+        "semaphore-of-cxx",
+        "#include <cassert>
+#include <semaphore>
+#include <thread>
+static std::counting_semaphore<2> places(2);
+static std::atomic<int> inside;
+static void work() { places.acquire(); assert(++inside <= 2); inside--; places.release(); }
+int main() { std::thread a(work), b(work); work(); a.join(); b.join(); }",
+        &["-std=c++20"],
+        0,
+        "executions: 510 complete",
+    ),
+    (
+        "atomic-wait",
+        "#include <atomic>
+#include <cassert>
+#include <thread>
+static std::atomic<int> ready;
+static int x;
+int main() {
+  std::thread t([] { x = 5; ready = 1; ready.notify_one(); });
+  ready.wait(0);
+  assert(x == 5);
+  t.join();
+}",
+        &["-std=c++20"],
+        0,
+        "executions: 7 complete",
+    ),
+    (
+        "atomic-without-notification",
+        "#include <atomic>
+#include <thread>
+static std::atomic<int> ready;
+int main() { std::thread t([] { ready = 1; }); ready.wait(0); t.join(); }",
+        &["-std=c++20"],
+        1,
+        "for a notification of ready",
+    ),
+    (
+        "one-of-two-is-notified",
+        "#include <atomic>
+#include <thread>
+static std::atomic<int> ready;
+int main() {
+  std::thread a([] { ready.wait(0); }), b([] { ready.wait(0); });
+  ready = 1;
+  ready.notify_one();
+  a.join();
+  b.join();
+}",
+        &["-std=c++20"],
+        1,
+        "for a notification of ready",
+    ),
+    (
+        "system-call",
+        "#include <sys/syscall.h>
+#include <unistd.h>
+int main() { return (int)syscall(SYS_getpid); }",
+        &[],
+        2,
+        "makes a system call at program.cpp:3",
     ),
 ];
 

@@ -9,7 +9,7 @@ use super::operation::{Operation, Step, Wait};
 use super::stubs::{Passing, Stub, stubs};
 use super::thread::Order;
 use super::world::{World, current};
-use super::{access, arrive, caller};
+use super::{access, arrive, caller, heap};
 
 /// What the number of a memory order says.
 fn order(number: i32) -> Order {
@@ -165,6 +165,10 @@ fn compare(address: usize, size: usize, expected: u64, orders: (Order, Order), p
         if operation.spin.is_none() {
             (*current()).me().keep_quiet();
         }
+        // Somebody may have freed it before.
+        if !heap::is_fine(current(), address, size) {
+            heap::check(&mut *current(), address, size, place, AccessKind::Update);
+        }
         let value = peek(address, size);
         (*current()).note_change(address, size, value, value == expected, place);
     }
@@ -180,11 +184,9 @@ impl World {
     }
 
     /// The location that so many bytes are, if they are one.
-    fn only_location(&mut self, address: usize, size: usize) -> Option<Location> {
+    pub(super) fn only_location(&mut self, address: usize, size: usize) -> Option<Location> {
         let word = self.shadow.words(address, 1).first().copied()?;
-        let location = (!self.alone && self.partition.is(word, address, size)).then_some(Location(word));
-        // SAFETY: a thread of the world runs here.
-        location.filter(|_| unsafe { super::heap::is_fine(self, address, size) })
+        (!self.alone && self.partition.is(word, address, size)).then_some(Location(word))
     }
 }
 

@@ -10,7 +10,7 @@ use super::objects::{Class, ObjectId};
 use super::operation::{Operation, Step, Until, Wait};
 use super::stubs::{Passing, Stub, stubs};
 use super::world::World;
-use super::{arrive, caller, lifetime, object_at};
+use super::{arrive, caller, lifetime, object_at, operate_on};
 
 /// Comes to the barrier, which holds how many did so.
 struct Arrive {
@@ -81,7 +81,7 @@ extern "C-unwind" fn barrier_wait(address: usize) -> i32 {
     let place = caller();
     let barrier = object_at(address, Class::Barrier, place, "pthread_barrier_wait");
     let mut comes = Arrive { barrier, threads: 0, round: 0, last: false, foreseen: false };
-    arrive::operate(&mut comes, place);
+    operate_on(barrier, "pthread_barrier_wait", &mut comes, place);
     if comes.threads == 0 {
         let message = "pthread_barrier_wait: the barrier was not initialised".to_owned();
         arrive::fail_here(FailureKind::InvalidSync, message, place);

@@ -15,7 +15,7 @@ use super::objects::{Class, ObjectId};
 use super::operation::{Operation, Step, Wait};
 use super::stubs::{Passing, Stub, stubs};
 use super::world::World;
-use super::{arrive, caller, object_at};
+use super::{arrive, caller, object_at, operate_on};
 
 /// A thread that waits to be woken.
 #[derive(Clone, Copy, Debug)]
@@ -124,6 +124,7 @@ impl Operation for WakeUp {
     fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
         let what = match world.objects.class(self.queue) {
             Class::Barrier => "more threads to come to",
+            Class::Futex => "a notification of",
             _ => "a signal of",
         };
         (format!("{what} {}", world.object_name(self.queue)), Vec::new())
@@ -131,9 +132,9 @@ impl Operation for WakeUp {
 }
 
 /// Wakes one who waits, or all. To wake one has as many outcomes as there are threads that wait.
-struct Signal {
-    queue: ObjectId,
-    all: bool,
+pub(super) struct Signal {
+    pub(super) queue: ObjectId,
+    pub(super) all: bool,
 }
 
 impl Operation for Signal {
@@ -146,7 +147,10 @@ impl Operation for Signal {
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {
-        step.world.refuse_static_footprints("condition variables");
+        step.world.refuse_static_footprints(match step.world.objects.class(self.queue) {
+            Class::Futex => "waits for atomic variables",
+            _ => "condition variables",
+        });
         let mut woken: Vec<u32> = step.world.waiters(self.queue).map(|waiter| waiter.thread).collect();
         if !self.all && woken.len() > 1 {
             // By their names, which don't depend on the order in which they came.
@@ -167,8 +171,13 @@ impl Operation for Signal {
     }
 
     fn describe(&self, world: &World) -> String {
-        let name = if self.all { "broadcast" } else { "signal" };
-        format!("pthread_cond_{name}({})", world.object_name(self.queue))
+        let name = world.object_name(self.queue);
+        match (world.objects.class(self.queue), self.all) {
+            (Class::Futex, true) => format!("notify all of {name}"),
+            (Class::Futex, false) => format!("notify one of {name}"),
+            (_, true) => format!("pthread_cond_broadcast({name})"),
+            (_, false) => format!("pthread_cond_signal({name})"),
+        }
     }
 }
 
@@ -187,13 +196,13 @@ fn wait(condition: usize, mutex: usize, times_out: bool, until: usize) -> bool {
         wrong("the thread has not locked the mutex");
     }
     let mut join = Join { queue, mutex, two_mutexes: false };
-    arrive::operate(&mut join, place);
+    operate_on(queue, "pthread_cond_wait", &mut join, place);
     if join.two_mutexes {
         wrong("others wait there with another mutex");
     }
     let mut wake_up = WakeUp { queue, times_out, timed_out: false };
     arrive::operate(&mut wake_up, place);
-    arrive::operate(&mut Lock::new(mutex), place);
+    operate_on(mutex, "pthread_cond_wait", &mut Lock::new(mutex), place);
     if wake_up.timed_out {
         super::time::timed_out(until);
     }
@@ -227,14 +236,14 @@ extern "C-unwind" fn cnd_timedwait(condition: usize, mutex: usize, until: usize)
 extern "C-unwind" fn pthread_cond_signal(condition: usize) -> i32 {
     let place = caller();
     let queue = condition_at(condition, place, "pthread_cond_signal");
-    arrive::operate(&mut Signal { queue, all: false }, place);
+    operate_on(queue, "pthread_cond_signal", &mut Signal { queue, all: false }, place);
     0
 }
 
 extern "C-unwind" fn pthread_cond_broadcast(condition: usize) -> i32 {
     let place = caller();
     let queue = condition_at(condition, place, "pthread_cond_broadcast");
-    arrive::operate(&mut Signal { queue, all: true }, place);
+    operate_on(queue, "pthread_cond_broadcast", &mut Signal { queue, all: true }, place);
     0
 }
 

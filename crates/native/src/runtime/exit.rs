@@ -15,7 +15,7 @@ use mazurka_program::FailureKind;
 use super::stubs::{Passing, Stub, stubs};
 use super::thread::Status;
 use super::world::current;
-use super::{MainExits, arrive, caller};
+use super::{MainExits, arrive, caller, registry};
 
 /// A function to be called at the end of the program, or of a thread.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +37,10 @@ pub(super) fn run_main() {
         for at in 0..(*world).init.len() {
             call((&(*world).init)[at], arguments);
         }
-        let status = call((*world).image.main, arguments) as i32;
+        let main = (*world).image.main;
+        call(main, arguments);
         if (*world).options.main_exits == MainExits::Process {
-            end_of_program(status);
+            end_of_program(main);
         } else {
             end_of_thread(0);
         }
@@ -60,11 +61,12 @@ pub(super) unsafe fn call(function: usize, arguments: [usize; 3]) -> usize {
 }
 
 /// Calls what was registered for the end of the program, last first.
-fn end_of_program(_status: i32) {
+fn end_of_program(place: usize) {
     // SAFETY: a thread of the world runs here; no reference is kept across calls of the program.
     unsafe {
         let world = current();
         super::tls::run_destructors();
+        registry::end(place);
         while let Some(handler) = (*world).at_exit.pop() {
             call(handler.function, [handler.argument, 0, 0]);
         }
@@ -112,8 +114,8 @@ extern "C-unwind" fn thrd_exit(result: i32) -> ! {
     finish_here()
 }
 
-extern "C-unwind" fn exit(status: i32) -> ! {
-    end_of_program(status);
+extern "C-unwind" fn exit(_status: i32) -> ! {
+    end_of_program(caller());
     finish_here()
 }
 
@@ -124,14 +126,15 @@ extern "C-unwind" fn quick_exit(_status: i32) -> ! {
 }
 
 extern "C-unwind" fn atexit(function: usize) -> i32 {
-    at_exit(function, 0)
+    at_exit(function, 0, caller())
 }
 
 extern "C-unwind" fn cxa_atexit(function: usize, argument: usize, _object: usize) -> i32 {
-    at_exit(function, argument)
+    at_exit(function, argument, caller())
 }
 
-fn at_exit(function: usize, argument: usize) -> i32 {
+fn at_exit(function: usize, argument: usize, place: usize) -> i32 {
+    registry::register("atexit", place);
     // SAFETY: a thread of the world runs here.
     unsafe { (*current()).at_exit.push(Handler { function, argument }) };
     0

@@ -36,7 +36,12 @@ impl World {
         let state = self.thread(thread);
         match state.status {
             Status::Parked => Some(state.registers),
-            Status::Running if thread == self.running => Some(self.registers()),
+            Status::Running if thread == self.running => {
+                let (stack, base) = self.registers();
+                // Who has just gone on has called no stub since, but others have.
+                let own = (state.slot.stack_limit..state.slot.stack_base).contains(&stack);
+                Some(if own { (stack, base) } else { state.registers })
+            }
             _ => None,
         }
     }

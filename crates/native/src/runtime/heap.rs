@@ -15,7 +15,7 @@ use super::memory::SLOT;
 use super::stubs::{Passing, Stub, stubs};
 use super::thread::Order;
 use super::world::{World, current};
-use super::{access, arrive, caller};
+use super::{access, arrive, caller, lifetime};
 
 /// What was allocated.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +89,12 @@ pub(super) unsafe fn is_fine(world: *const World, address: usize, size: usize) -
         let allocated = (*world).granules.get(at);
         (at & 15) + size <= usize::from(allocated)
     }
+}
+
+/// The same for who has a reference to the world.
+pub(super) fn is_allocated(world: &World, address: usize, size: usize) -> bool {
+    // SAFETY: the reference says that nobody else uses the world.
+    unsafe { is_fine(world, address, size) }
 }
 
 /// Ends the running thread if an access is of heap memory that is not allocated, or of memory of nobody.
@@ -210,6 +216,7 @@ fn release(address: usize, place: usize, name: &str) -> usize {
     if block.size > 0 && block.freed.is_none() {
         // Who frees it in the meantime is met there.
         access::announce_any(address, block.size, place, AccessKind::Update, Order::Plain);
+        lifetime::free(address, place);
     }
     // SAFETY: as above.
     let world = unsafe { &mut *current() };

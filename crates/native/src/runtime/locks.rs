@@ -12,7 +12,7 @@ use super::objects::{Class, ObjectId};
 use super::operation::{Operation, Step, Until, WRITTEN, Wait};
 use super::stubs::{Passing, Stub, stubs};
 use super::world::{World, current};
-use super::{arrive, caller, lifetime, object_at};
+use super::{arrive, caller, lifetime, object_at, operate_on};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
@@ -121,30 +121,32 @@ fn holds(lock: ObjectId) -> (bool, bool) {
 }
 
 fn take(address: usize, mode: Mode, waits: bool, place: usize) -> i32 {
-    let lock = object_at(address, Class::ReadWriteLock, place, "pthread_rwlock_rdlock");
+    let name = if mode == Mode::Read { "pthread_rwlock_rdlock" } else { "pthread_rwlock_wrlock" };
+    let lock = object_at(address, Class::ReadWriteLock, place, name);
     if waits && holds(lock).0 {
         return libc::EDEADLK;
     }
     let mut take = Take { lock, mode, waits, taken: false };
-    arrive::operate(&mut take, place);
+    operate_on(lock, name, &mut take, place);
     if take.taken { 0 } else { libc::EBUSY }
 }
 
-fn release(lock: ObjectId, place: usize) -> i32 {
+fn release(address: usize, class: Class, name: &str, place: usize) -> i32 {
+    let lock = object_at(address, class, place, name);
     let (writes, reads) = holds(lock);
     if !writes && !reads {
         // SAFETY: a thread of the world runs here.
-        let (name, what) = unsafe {
+        let (thread, what) = unsafe {
             let world = &*current();
             (world.name_of(world.running), world.objects.class(lock).name())
         };
         arrive::fail_here(
             FailureKind::InvalidSync,
-            format!("{name} unlocks a {what} that it has not locked"),
+            format!("{thread} unlocks a {what} that it has not locked"),
             place,
         );
     }
-    arrive::operate(&mut Release { lock }, place);
+    operate_on(lock, name, &mut Release { lock }, place);
     0
 }
 
@@ -178,8 +180,7 @@ extern "C-unwind" fn rwlock_timedwrlock(address: usize, _until: usize) -> i32 {
 }
 
 extern "C-unwind" fn rwlock_unlock(address: usize) -> i32 {
-    let place = caller();
-    release(object_at(address, Class::ReadWriteLock, place, "pthread_rwlock_unlock"), place)
+    release(address, Class::ReadWriteLock, "pthread_rwlock_unlock", caller())
 }
 
 extern "C-unwind" fn rwlock_init(address: usize, _attributes: usize) -> i32 {
@@ -195,7 +196,7 @@ extern "C-unwind" fn rwlock_destroy(address: usize) -> i32 {
 fn take_spin(address: usize, waits: bool, place: usize) -> bool {
     let lock = object_at(address, Class::Spinlock, place, "pthread_spin_lock");
     let mut take = Take { lock, mode: Mode::Write, waits, taken: false };
-    arrive::operate(&mut take, place);
+    operate_on(lock, "pthread_spin_lock", &mut take, place);
     take.taken
 }
 
@@ -209,8 +210,7 @@ extern "C-unwind" fn spin_trylock(address: usize) -> i32 {
 }
 
 extern "C-unwind" fn spin_unlock(address: usize) -> i32 {
-    let place = caller();
-    release(object_at(address, Class::Spinlock, place, "pthread_spin_unlock"), place)
+    release(address, Class::Spinlock, "pthread_spin_unlock", caller())
 }
 
 extern "C-unwind" fn spin_init(address: usize, _shared: i32) -> i32 {

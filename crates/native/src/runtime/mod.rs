@@ -16,6 +16,7 @@ mod condition;
 mod exit;
 mod explain;
 mod frames;
+mod futex;
 mod hang;
 mod heap;
 mod image;
@@ -30,6 +31,7 @@ mod once;
 mod operation;
 mod options;
 mod races;
+mod registry;
 mod run;
 mod script;
 mod selfcheck;
@@ -54,7 +56,7 @@ pub use run::NativeRun;
 pub use stubs::{names, stub_assembly};
 pub use symbolizer::{Frame, Spot, Symbolizer};
 
-use user::{caller, object_at, store};
+use user::{caller, object_at, operate_on, store};
 
 /// All functions of ours, in the order of the table.
 fn interposed() -> Vec<stubs::Stub> {
@@ -69,6 +71,7 @@ fn interposed() -> Vec<stubs::Stub> {
     condition::interposed(&mut list);
     locks::interposed(&mut list);
     semaphore::interposed(&mut list);
+    futex::interposed(&mut list);
     barrier::interposed(&mut list);
     once::interposed(&mut list);
     attributes::interposed(&mut list);

@@ -9,7 +9,7 @@ use super::objects::{Class, ObjectId};
 use super::operation::{Operation, Step, Until, Wait};
 use super::stubs::{Passing, Stub, stubs};
 use super::world::{World, current};
-use super::{arrive, caller, lifetime};
+use super::{arrive, caller, lifetime, operate_on};
 
 /// What happens when the holder locks again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +36,7 @@ fn kind_of(address: usize) -> Kind {
     }
 }
 
-/// The mutex at an address; fails if it was destroyed.
+/// The mutex at an address.
 fn mutex_at(address: usize, place: usize, name: &str) -> ObjectId {
     super::object_at(address, Class::Mutex, place, name)
 }
@@ -152,7 +152,7 @@ extern "C-unwind" fn pthread_mutex_lock(address: usize) -> i32 {
         Some(Kind::Recursive) => true,
         _ => false,
     };
-    arrive::operate(&mut Lock { mutex, recursive }, place);
+    operate_on(mutex, "pthread_mutex_lock", &mut Lock { mutex, recursive }, place);
     0
 }
 
@@ -160,7 +160,7 @@ fn try_lock(address: usize, times_out: bool, place: usize) -> bool {
     let mutex = mutex_at(address, place, "pthread_mutex_trylock");
     let recursive = kind_of(address) == Kind::Recursive;
     let mut operation = TryLock { lock: Lock { mutex, recursive }, taken: false, times_out };
-    arrive::operate(&mut operation, place);
+    operate_on(mutex, "pthread_mutex_trylock", &mut operation, place);
     operation.taken
 }
 
@@ -185,7 +185,7 @@ extern "C-unwind" fn pthread_mutex_unlock(address: usize) -> i32 {
         let message = format!("{name} unlocks a mutex that it has not locked");
         arrive::fail_here(FailureKind::InvalidSync, message, place);
     }
-    arrive::operate(&mut Unlock { mutex }, place);
+    operate_on(mutex, "pthread_mutex_unlock", &mut Unlock { mutex }, place);
     0
 }
 

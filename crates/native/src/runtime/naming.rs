@@ -217,7 +217,8 @@ impl World {
             Class::Condition => 48,
             Class::ReadWriteLock => 56,
             Class::Semaphore | Class::Barrier => 32,
-            Class::Once | Class::Spinlock => 4,
+            Class::Once | Class::Spinlock | Class::Futex => 4,
+            Class::StaticGuard => 8,
         };
         self.memory_name(self.objects.address(object), size)
     }

@@ -19,6 +19,10 @@ pub(crate) enum Class {
     Barrier,
     Once,
     Spinlock,
+    /// A word of memory that threads wait for to change.
+    Futex,
+    /// Of a static variable of C++ that is initialised when it is come to.
+    StaticGuard,
 }
 
 impl Class {
@@ -32,6 +36,8 @@ impl Class {
             Class::Barrier => "barrier",
             Class::Once => "once flag",
             Class::Spinlock => "spin lock",
+            Class::Futex => "variable",
+            Class::StaticGuard => "static variable",
         }
     }
 }
@@ -74,12 +80,42 @@ pub(crate) struct Objects {
     list: Vec<Object>,
     by_address: FxHashMap<(usize, Class), ObjectId>,
     stamp: u64,
+    /// Those in blocks of the heap, by block. A block that was freed has an entry.
+    in_blocks: FxHashMap<usize, InBlock>,
+}
+
+#[derive(Default)]
+struct InBlock {
+    objects: Vec<ObjectId>,
+    freed: bool,
 }
 
 impl Objects {
     /// A new execution: every object is as if it had not been used.
     pub(crate) fn begin(&mut self) {
         self.stamp += 1;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Notes that an object is in a block of the heap. Says whether some execution has freed the block.
+    pub(crate) fn note_in_block(&mut self, object: ObjectId, block: usize) -> bool {
+        let entry = self.in_blocks.entry(block).or_default();
+        entry.objects.push(object);
+        entry.freed
+    }
+
+    pub(crate) fn in_block(&self, block: usize) -> &[ObjectId] {
+        self.in_blocks.get(&block).map_or(&[], |entry| &entry.objects)
+    }
+
+    /// Notes that a block is freed. Says whether there are objects in it.
+    pub(crate) fn free(&mut self, block: usize) -> bool {
+        let entry = self.in_blocks.entry(block).or_default();
+        entry.freed = true;
+        !entry.objects.is_empty()
     }
 
     /// Saves what the objects hold in this execution.
@@ -140,6 +176,14 @@ impl Objects {
         (object.stamp, object.value, object.initial) = (stamp, initial, initial);
         (object.parameter, object.destroyed) = (0, false);
         object.history.clear();
+    }
+
+    /// The program has initialised an object by writing its memory.
+    pub(crate) fn make_new(&mut self, object: ObjectId, depth: u32) {
+        if self.value(object) != 0 {
+            self.set(object, 0, depth);
+        }
+        self.set_parameter(object, 0);
     }
 
     #[inline]

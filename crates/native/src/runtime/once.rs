@@ -8,7 +8,7 @@ use super::operation::{Operation, Step, Until, Wait};
 use super::stubs::{Passing, Stub, stubs};
 use super::thread::Order;
 use super::world::{World, current};
-use super::{access, arrive, caller, object_at};
+use super::{access, caller, object_at, operate_on};
 
 /// What a flag holds.
 const NEW: u64 = 0;
@@ -67,56 +67,56 @@ impl Operation for End {
     }
 }
 
-fn begin(address: usize, place: usize) -> (ObjectId, bool) {
-    let flag = object_at(address, Class::Once, place, "once");
+fn begin(address: usize, class: Class, place: usize) -> (ObjectId, bool) {
+    let flag = object_at(address, class, place, "once");
     let mut begin = Begin { flag, first: false };
-    arrive::operate(&mut begin, place);
+    operate_on(flag, "once", &mut begin, place);
     (flag, begin.first)
 }
 
 /// Whether the thread is to do what is done once. In C++ it says itself how that ended: it may have thrown.
 extern "C-unwind" fn once_begin(address: usize) -> i32 {
-    i32::from(begin(address, caller()).1)
+    i32::from(begin(address, Class::Once, caller()).1)
 }
 
 extern "C-unwind" fn once_end(address: usize, done: i32) {
     let place = caller();
     let flag = object_at(address, Class::Once, place, "once");
-    arrive::operate(&mut End { flag, value: if done != 0 { DONE } else { NEW } }, place);
+    operate_on(flag, "once", &mut End { flag, value: if done != 0 { DONE } else { NEW } }, place);
 }
 
 extern "C-unwind" fn pthread_once(address: usize, function: usize) -> i32 {
     let place = caller();
-    let (flag, first) = begin(address, place);
+    let (flag, first) = begin(address, Class::Once, place);
     if first {
         // SAFETY: the program passes a function without arguments.
         unsafe { super::exit::call(function, [0; 3]) };
-        arrive::operate(&mut End { flag, value: DONE }, place);
+        operate_on(flag, "once", &mut End { flag, value: DONE }, place);
     }
     0
 }
 
 /// Of the variable that a flag is for: whether the thread is to initialise it.
 extern "C-unwind" fn guard_acquire(address: usize) -> i32 {
-    i32::from(begin(address, caller()).1)
+    i32::from(begin(address, Class::StaticGuard, caller()).1)
 }
 
 /// Compiled code looks at the first byte before it asks.
 extern "C-unwind" fn guard_release(address: usize) {
     let place = caller();
-    let flag = object_at(address, Class::Once, place, "once");
+    let flag = object_at(address, Class::StaticGuard, place, "once");
     // SAFETY: a thread of the world runs here; the flag is memory of the program.
     unsafe {
         access::announce::<1>(current(), address, place, AccessKind::Write, Order::Release);
         std::ptr::with_exposed_provenance_mut::<u8>(address).write(1);
     }
-    arrive::operate(&mut End { flag, value: DONE }, place);
+    operate_on(flag, "once", &mut End { flag, value: DONE }, place);
 }
 
 extern "C-unwind" fn guard_abort(address: usize) {
     let place = caller();
-    let flag = object_at(address, Class::Once, place, "once");
-    arrive::operate(&mut End { flag, value: NEW }, place);
+    let flag = object_at(address, Class::StaticGuard, place, "once");
+    operate_on(flag, "once", &mut End { flag, value: NEW }, place);
 }
 
 /// What programs call.

@@ -7,7 +7,7 @@ use super::objects::{Class, ObjectId};
 use super::operation::{Operation, Step, Until, Wait};
 use super::stubs::{Passing, Stub, stubs};
 use super::world::{World, current};
-use super::{arrive, caller, lifetime, object_at, store};
+use super::{caller, lifetime, object_at, operate_on, store};
 
 /// Takes one: waits until it can, or tries.
 struct Down {
@@ -80,10 +80,6 @@ impl Operation for Look {
     }
 }
 
-fn semaphore_at(address: usize, place: usize) -> ObjectId {
-    object_at(address, Class::Semaphore, place, "semaphore")
-}
-
 /// Sets the error number.
 pub(super) fn fail(error: i32) -> i32 {
     // SAFETY: a thread of the world runs here; the error number is that of this thread of the operating system.
@@ -93,8 +89,10 @@ pub(super) fn fail(error: i32) -> i32 {
 
 fn down(address: usize, waits: bool, error: i32) -> i32 {
     let place = caller();
-    let mut down = Down { semaphore: semaphore_at(address, place), waits, taken: false };
-    arrive::operate(&mut down, place);
+    let name = if waits { "sem_wait" } else { "sem_trywait" };
+    let semaphore = object_at(address, Class::Semaphore, place, name);
+    let mut down = Down { semaphore, waits, taken: false };
+    operate_on(semaphore, name, &mut down, place);
     if down.taken { 0 } else { fail(error) }
 }
 
@@ -123,14 +121,16 @@ extern "C-unwind" fn sem_timedwait(address: usize, _until: usize) -> i32 {
 
 extern "C-unwind" fn sem_post(address: usize) -> i32 {
     let place = caller();
-    arrive::operate(&mut Up { semaphore: semaphore_at(address, place) }, place);
+    let semaphore = object_at(address, Class::Semaphore, place, "sem_post");
+    operate_on(semaphore, "sem_post", &mut Up { semaphore }, place);
     0
 }
 
 extern "C-unwind" fn sem_getvalue(address: usize, result: *mut i32) -> i32 {
     let place = caller();
-    let mut look = Look { semaphore: semaphore_at(address, place), value: 0 };
-    arrive::operate(&mut look, place);
+    let semaphore = object_at(address, Class::Semaphore, place, "sem_getvalue");
+    let mut look = Look { semaphore, value: 0 };
+    operate_on(semaphore, "sem_getvalue", &mut look, place);
     store(result, look.value as i32, place);
     0
 }

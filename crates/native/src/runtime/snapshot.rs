@@ -176,7 +176,7 @@ impl World {
         for at in 0..self.created.len() {
             let thread = &self.threads[self.created[at] as usize];
             if at == to.threads.len() {
-                to.threads.push(Thread::new(thread.slot, thread.end, thread.wake));
+                to.threads.push(Thread::new(thread.slot, [thread.end, thread.wake, thread.handle]));
             }
             to.threads[at].copy_from(thread);
             for range in self.memory_of(thread) {

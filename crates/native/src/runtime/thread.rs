@@ -104,9 +104,10 @@ pub(crate) struct Thread {
     /// How many threads it has created.
     pub(crate) spawned: u32,
     pub(crate) errno: i32,
-    /// The location of its end, and that of its wake-ups.
+    /// The location of its end, that of its wake-ups, and that of whether it was joined or detached.
     pub(crate) end: Location,
     pub(crate) wake: Location,
+    pub(crate) handle: Location,
     pub(crate) body: Body,
     /// What it returned.
     pub(crate) result: usize,
@@ -145,7 +146,7 @@ pub(crate) struct Task {
 }
 
 impl Thread {
-    pub(crate) fn new(slot: Slot, end: Location, wake: Location) -> Thread {
+    pub(crate) fn new(slot: Slot, [end, wake, handle]: [Location; 3]) -> Thread {
         Thread {
             status: Status::Absent,
             pending: Pending::Nothing,
@@ -157,6 +158,7 @@ impl Thread {
             errno: 0,
             end,
             wake,
+            handle,
             body: Body::Main,
             result: 0,
             detached: false,
@@ -218,10 +220,22 @@ impl Thread {
     /// Becomes what another record is, which may be one that was saved: all but the memory of the thread.
     pub(crate) fn copy_from(&mut self, other: &Thread) {
         let Thread {
-            status, pending, routine, yielder, slot, events, spawned, errno, end, wake, body, ..
+            status,
+            pending,
+            routine,
+            yielder,
+            slot,
+            events,
+            spawned,
+            errno,
+            end,
+            wake,
+            handle,
+            body,
+            ..
         } = other;
         (self.status, self.pending, self.yielder) = (*status, *pending, *yielder);
-        (self.slot, self.end, self.wake) = (*slot, *end, *wake);
+        (self.slot, self.end, self.wake, self.handle) = (*slot, *end, *wake, *handle);
         (self.events, self.spawned, self.errno, self.body) = (*events, *spawned, *errno, *body);
         let Thread { result, detached, joined, has_locals, heap, specific, at_exit, kept, .. } = other;
         (self.result, self.detached, self.joined) = (*result, *detached, *joined);

@@ -94,6 +94,7 @@ extern "C-unwind" fn thrd_create(result: *mut usize, function: usize, argument: 
 /// Waits for the end of a thread.
 struct Join {
     target: u32,
+    wrong: Option<&'static str>,
 }
 
 impl Operation for Join {
@@ -109,7 +110,15 @@ impl Operation for Join {
         let end = step.world.end_of(self.target);
         step.touch(end, AccessKind::Read);
         step.waited_for(end);
-        step.world.thread_mut(self.target).joined = true;
+        let target = step.world.thread_mut(self.target);
+        self.wrong = match (target.joined, target.detached) {
+            (true, _) => Some("the thread was joined before"),
+            (_, true) => Some("the thread is detached"),
+            _ => None,
+        };
+        target.joined = true;
+        let handle = target.handle;
+        step.touch(handle, AccessKind::Update);
     }
 
     fn describe(&self, world: &World) -> String {
@@ -128,18 +137,11 @@ fn join(thread: usize, place: usize) -> usize {
     let wrong =
         |what: &str| arrive::fail_here(FailureKind::InvalidSync, format!("pthread_join: {what}"), place);
     let Some(target) = target else { wrong("this is no thread of the program") };
-    // SAFETY: as above.
-    let (joined, detached) = unsafe {
-        let state = (*current()).thread(target);
-        (state.joined, state.detached)
-    };
-    if joined {
-        wrong("the thread was joined before");
+    let mut join = Join { target, wrong: None };
+    arrive::operate(&mut join, place);
+    if let Some(what) = join.wrong {
+        wrong(what);
     }
-    if detached {
-        wrong("the thread is detached");
-    }
-    arrive::operate(&mut Join { target }, place);
     // SAFETY: as above.
     unsafe { (*current()).thread(target).result }
 }
@@ -162,12 +164,30 @@ extern "C-unwind" fn thrd_join(thread: usize, result: *mut i32) -> i32 {
     0
 }
 
+/// Says that nobody will join a thread.
+struct Detach {
+    target: u32,
+}
+
+impl Operation for Detach {
+    fn perform(&mut self, step: &mut Step<'_>) {
+        let target = step.world.thread_mut(self.target);
+        target.detached = true;
+        let handle = target.handle;
+        step.touch(handle, AccessKind::Update);
+    }
+
+    fn describe(&self, world: &World) -> String {
+        format!("pthread_detach({})", world.name_of(self.target))
+    }
+}
+
 extern "C-unwind" fn pthread_detach(thread: usize) -> i32 {
-    // SAFETY: a thread of the world runs here.
-    let world = unsafe { &mut *current() };
-    match thread_of(world, thread) {
+    let place = caller();
+    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
+    match unsafe { thread_of(&*current(), thread) } {
         Some(target) => {
-            world.thread_mut(target).detached = true;
+            arrive::operate(&mut Detach { target }, place);
             0
         }
         None => libc::ESRCH,

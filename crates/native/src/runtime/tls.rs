@@ -82,6 +82,8 @@ extern "C-unwind" fn errno_location() -> *mut i32 {
 }
 
 extern "C-unwind" fn key_create(key: *mut u32, destructor: usize) -> i32 {
+    let place = super::caller();
+    super::registry::register("pthread_key_create", place);
     // SAFETY: a thread of the world runs here; the reference ends before the program's memory is written.
     let number = unsafe {
         let keys = &mut (*current()).keys;
@@ -91,11 +93,12 @@ extern "C-unwind" fn key_create(key: *mut u32, destructor: usize) -> i32 {
     if number as usize >= MAX_KEYS {
         return libc::EAGAIN;
     }
-    super::store(key, number, super::caller());
+    super::store(key, number, place);
     0
 }
 
 extern "C-unwind" fn key_delete(key: u32) -> i32 {
+    super::registry::register("pthread_key_delete", super::caller());
     // SAFETY: a thread of the world runs here.
     let keys = unsafe { &mut (*current()).keys };
     match keys.get_mut(key as usize).and_then(Option::take) {

@@ -21,6 +21,7 @@ use super::memory::{Granules, MAX_THREADS, SLOT, Shadow, Slots};
 use super::objects::{ObjectId, Objects};
 use super::operation::{Guards, Operation, Step, Wait};
 use super::races::Watch;
+use super::registry::Registry;
 use super::script::Taken;
 use super::shadow::Partition;
 use super::snapshot::Snapshots;
@@ -100,6 +101,7 @@ pub(crate) struct World {
     pub(crate) fini: Vec<usize>,
     /// What is to be called at the end.
     pub(crate) at_exit: Vec<Handler>,
+    pub(crate) registry: Registry,
     /// The destructors of keys; none if a key was deleted.
     pub(crate) keys: Vec<Option<usize>>,
     /// What `main` is given.
@@ -131,6 +133,8 @@ impl World {
             Slots::new(options.stack_size).map_err(|error| format!("no room for threads: {error}"))?;
         let shadow = Shadow::new(&slots, image.variables.start, image.variables.len())
             .map_err(|error| format!("no room for what is known of memory: {error}"))?;
+        let mut partition = Partition::default();
+        let registry = Registry::new(&mut partition);
         let (heap_start, heap_offset) = (slots.start(), slots.slot(0).heap - slots.start());
         Ok(World {
             running: MAIN,
@@ -138,7 +142,7 @@ impl World {
             depth: 0,
             scripted: 0,
             script: Vec::new(),
-            partition: Partition::default(),
+            partition,
             shadow,
             slots,
             image,
@@ -170,6 +174,7 @@ impl World {
             init: Vec::new(),
             fini: Vec::new(),
             at_exit: Vec::new(),
+            registry,
             keys: Vec::new(),
             arguments: Arguments::new(&options.arguments)?,
             errno: ptr::null_mut(),
@@ -249,8 +254,8 @@ impl World {
                     return None;
                 }
             };
-            let (end, wake) = (self.partition.other(), self.partition.other());
-            self.threads.push(Thread::new(slot, end, wake));
+            let locations = std::array::from_fn(|_| self.partition.other());
+            self.threads.push(Thread::new(slot, locations));
         }
         self.thread_mut(id).begin(body);
         self.created.push(id);
