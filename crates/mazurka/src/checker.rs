@@ -3,6 +3,7 @@
 mod environment;
 mod expansion;
 mod origin;
+mod probe;
 pub(crate) mod pulse;
 mod refusals;
 mod regressions;
@@ -362,17 +363,29 @@ impl Plan {
     }
 
     fn inner(&self, program: &Arc<Closure>) -> Inner {
-        let (task, closure) = (self.task.clone(), program.clone());
-        let result = on_own_thread(&self.task.pulse, self.patience, move || task.run(&closure));
+        let result = loop {
+            let (task, closure) = (self.task.clone(), program.clone());
+            let result = on_own_thread(&self.task.pulse, self.patience, move || task.run(&closure));
+            if !program.begin_elsewhere() {
+                break result;
+            }
+        };
         let nothing = |reason| Report::nothing(self.task.subject.clone(), self.task.algorithm, reason);
         match result {
             Ok(inner) => inner,
             Err(NoResult::Hung(hung)) => self.hung(program, hung),
-            Err(NoResult::Panicked(payload)) => {
-                nothing(report::internal(crate::runtime::message_of(&*payload)))
-            }
+            Err(NoResult::Panicked(payload)) => self.broken(program, crate::runtime::message_of(&*payload)),
             Err(NoResult::NoThread(error)) => nothing(format!("there is no thread for the check: {error}")),
         }
+    }
+
+    /// The report of a check that panicked, which may be the fault of a closure that does not repeat itself.
+    fn broken(&self, program: &Arc<Closure>, what: String) -> Inner {
+        let (task, closure, words) = (self.task.clone(), program.clone(), what.clone());
+        let report = on_own_thread(&self.task.pulse, self.patience, move || task.broken(&closure, &words));
+        report.unwrap_or_else(|_| {
+            Report::nothing(self.task.subject.clone(), self.task.algorithm, report::internal(what))
+        })
     }
 
     /// The report of a check that hangs. How it came to that is run once more, on another thread, which may hang as well.

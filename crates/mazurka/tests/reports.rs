@@ -138,6 +138,33 @@ fn a_long_computation_is_no_hang() {
 }
 
 #[test]
+fn a_stack_for_which_there_is_no_room() {
+    let report = checker("large").stack_size(usize::MAX).run(|| ());
+    let reason = report.reason().expect("it is no pass");
+    assert!(reason.starts_with("no memory for the stack of thread 1"), "{reason}");
+}
+
+#[test]
+fn a_wait_while_unwinding_is_told_with_the_panic() {
+    struct Joined(Option<mazurka::thread::JoinHandle<()>>);
+    impl Drop for Joined {
+        fn drop(&mut self) {
+            let _ = self.0.take().map(|thread| thread.join());
+        }
+    }
+    let report = checker("unwinding").run(|| {
+        let _joined = Joined(Some(mazurka::thread::spawn(mazurka::thread::park)));
+        panic!("the first words");
+    });
+    let reason = report.reason().expect("it is no pass");
+    assert!(
+        reason.contains("which panicked at crates") || reason.contains("which panicked at tests"),
+        "{reason}"
+    );
+    assert!(reason.contains("(the first words), would have to wait at"), "{reason}");
+}
+
+#[test]
 fn a_check_panics_with_its_report() {
     let panicked = std::panic::catch_unwind(|| {
         checker("lost").regressions(false).check(programs::lost_update);

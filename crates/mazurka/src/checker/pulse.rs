@@ -101,6 +101,13 @@ impl Pulse {
         self.turn.store(self.turn.load(Relaxed) & !u64::from(u32::MAX), Relaxed);
     }
 
+    /// A modelled thread that runs does an operation again, without having been asked, and runs on.
+    #[inline]
+    pub(crate) fn repeated(&self, process: ProcessId, place: &'static Caller<'static>) {
+        self.turn(process);
+        self.operation(place);
+    }
+
     /// An operation is done.
     #[inline]
     pub(crate) fn operation(&self, place: &'static Caller<'static>) {

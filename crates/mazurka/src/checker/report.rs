@@ -200,7 +200,10 @@ impl fmt::Debug for Failure<'_> {
     }
 }
 
-/// What a search that noticed a bug of ours says.
+/// What a search says that came to what can't be.
 pub(super) fn internal(what: impl fmt::Display) -> String {
-    format!("internal error: {what}; please report it")
+    format!(
+        "internal error: {what}; please report it, unless the closure depends on time, on random numbers or hashes, on \
+         addresses, or on what an earlier execution left behind"
+    )
 }

@@ -12,6 +12,7 @@ use mazurka_report::{
 use mazurka_trace::Trace;
 
 use super::environment::Log;
+use super::probe;
 use super::pulse::Pulse;
 use super::regressions::Entry;
 use super::report::{Report, internal};
@@ -59,7 +60,18 @@ impl Task {
             if self.pulse.progress(counts) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         check(program, self.subject.clone(), self.algorithm, &self.options, Some(&mut watch))
-            .unwrap_or_else(|error| self.nothing(internal(error)))
+            .unwrap_or_else(|error| self.broken(program, &error.to_string()))
+    }
+
+    /// The report of a search that came to what can't be: the closure does not repeat itself, or there is a bug of ours.
+    pub(super) fn broken(&self, program: &Closure, what: &str) -> Inner {
+        let Some(failure) = probe::difference(program) else { return self.nothing(internal(what)) };
+        let mut report = self.nothing("the program did not repeat what it had done".to_owned());
+        report.counts = self.pulse.counts();
+        let (process, schedule, story) = (None, None, None);
+        let (executions, varies) = (None, false);
+        report.failures.push(Counterexample { failure, process, executions, varies, schedule, story });
+        report
     }
 
     fn nothing(&self, reason: String) -> Inner {

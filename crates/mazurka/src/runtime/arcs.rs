@@ -10,6 +10,8 @@
 //! one was the last makes no difference to anybody.) Where nobody looks and the last drop does no operations, none of these
 //! are events: then nothing that a process can observe depends on them.
 
+use std::panic::Location as Caller;
+
 use mazurka_program::{AccessKind, Location, ProcessId, Stop};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -35,6 +37,8 @@ struct Handle {
     children: Location,
     strong: bool,
     alive: bool,
+    /// For people: where it was made.
+    made: &'static Caller<'static>,
 }
 
 impl Arcs {
@@ -59,6 +63,8 @@ pub(crate) enum Deed {
     Unique,
     /// A weak one is made strong, if there is a strong one.
     Upgrade,
+    /// What it is a handle of has been made: from now on it lives.
+    Complete,
 }
 
 /// An operation on a handle.
@@ -85,12 +91,28 @@ impl World {
     }
 
     /// The location of the first handle of what lives at an address.
-    pub(crate) fn first_handle(&mut self, address: usize) -> Location {
+    pub(crate) fn first_handle(&mut self, address: usize, place: &'static Caller<'static>) -> Location {
+        self.root_handle(address, true, place)
+    }
+
+    /// The location of the first handle of what is being made at an address. It does not live before it is
+    /// [complete](Deed::Complete), but others can be made from it.
+    pub(crate) fn unborn_handle(&mut self, address: usize, place: &'static Caller<'static>) -> Location {
+        self.root_handle(address, false, place)
+    }
+
+    /// Where a handle of what lives at an address was made.
+    pub(crate) fn where_made(&self, address: usize, handle: Location) -> Option<&'static Caller<'static>> {
+        let handles = self.arcs.handles.get(&address)?;
+        handles.iter().find(|other| other.location == handle).map(|handle| handle.made)
+    }
+
+    fn root_handle(&mut self, address: usize, alive: bool, made: &'static Caller<'static>) -> Location {
         let (location, children) = self.two_locations(self.running);
         let handles = self.arcs.handles.entry(address).or_default();
         // Something else may have lived there.
         handles.clear();
-        handles.push(Handle { path: vec![location], location, children, strong: true, alive: true });
+        handles.push(Handle { path: vec![location], location, children, strong: true, alive, made });
         location
     }
 
@@ -101,6 +123,7 @@ impl World {
         address: usize,
         parent: Location,
         strong: bool,
+        made: &'static Caller<'static>,
     ) -> Location {
         let (location, children) = self.two_locations(process);
         let handles = self.arcs.handles.entry(address).or_default();
@@ -108,7 +131,7 @@ impl World {
         let mut path = parent.map_or(Vec::new(), |parent| parent.path.clone());
         path.push(location);
         let at = handles.partition_point(|handle| handle.path < path);
-        handles.insert(at, Handle { path, location, children, strong, alive: true });
+        handles.insert(at, Handle { path, location, children, strong, alive: true, made });
         location
     }
 
@@ -147,10 +170,14 @@ impl Act<'_> {
     }
 
     fn bury(&self, step: &mut Step<'_>) {
+        self.set_alive(step, false);
+    }
+
+    fn set_alive(&self, step: &mut Step<'_>, alive: bool) {
         step.touch(self.handle, AccessKind::Write);
         let handles = step.world.arcs.handles.get_mut(&self.address);
         for handle in handles.into_iter().flatten().filter(|handle| handle.location == self.handle) {
-            handle.alive = false;
+            handle.alive = alive;
         }
     }
 
@@ -159,8 +186,8 @@ impl Act<'_> {
         if let Some(children) = own.map(|handle| handle.children) {
             step.touch(children, AccessKind::Update);
         }
-        let process = step.process;
-        let made = step.world.child_handle(process, self.address, self.handle, strong);
+        let (process, place) = (step.process, step.place);
+        let made = step.world.child_handle(process, self.address, self.handle, strong, place);
         step.touch(made, AccessKind::Write);
         self.made = Some(made);
     }
@@ -210,6 +237,7 @@ impl Operation for Act<'_> {
                 }
                 step.varies();
             }
+            Deed::Complete => self.set_alive(step, true),
         }
         (self.really)(self.yes);
     }

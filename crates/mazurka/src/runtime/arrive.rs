@@ -245,10 +245,22 @@ impl World {
         self.spoiled = true;
         UNFIT.set(true);
         let message = format!(
-            "thread `{}` would have to wait at {place} while it unwinds; that is not supported",
-            self.name_of(self.running)
+            "{} would have to wait at {place} while it unwinds; that is not supported",
+            self.who_unwinds()
         );
         self.fail(Stop::Bound(message));
+    }
+
+    /// The running process, for people, and with what it panicked.
+    fn who_unwinds(&self) -> String {
+        let name = self.name_of(self.running);
+        match self.last_panic.as_ref().filter(|panic| panic.process == self.running) {
+            Some(panic) => {
+                let at = panic.place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
+                format!("thread `{name}`, which panicked{at} ({}),", panic.message)
+            }
+            None => format!("thread `{name}`"),
+        }
     }
 
     /// Does an operation of a process that unwinds, as part of the step in which it began to. It must not have to wait: a
@@ -274,8 +286,8 @@ impl World {
         }
         if !self.ending && operation.branches() && operation.alternatives(self) > 1 {
             let message = format!(
-                "thread `{}` comes to a step with several outcomes at {place} while it unwinds; that is not supported",
-                self.name_of(me)
+                "{} comes to a step with several outcomes at {place} while it unwinds; that is not supported",
+                self.who_unwinds()
             );
             self.fail(Stop::Bound(message));
         }

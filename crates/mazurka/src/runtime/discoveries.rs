@@ -26,6 +26,10 @@ struct Found {
     cells: bool,
     ends: bool,
     groups: Vec<Vec<StableName>>,
+    /// Whether destructors panic when an execution is abandoned.
+    bombs: bool,
+    /// Whether that has made the thread of the operating system useless for the search.
+    stranded: bool,
 }
 
 impl Discoveries {
@@ -33,9 +37,15 @@ impl Discoveries {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a search has to be begun again, since the last time this was asked.
+    /// Whether a search has to be begun again, since the last time this was asked; and can be, on this thread.
     pub(crate) fn begin_again(&self) -> bool {
-        std::mem::take(&mut self.found().news)
+        let mut found = self.found();
+        !found.stranded && std::mem::take(&mut found.news)
+    }
+
+    /// Whether a search has to be begun again on another thread of the operating system, since the last time this was asked.
+    pub(crate) fn begin_elsewhere(&self) -> bool {
+        std::mem::take(&mut self.found().stranded)
     }
 }
 
@@ -71,6 +81,7 @@ impl World {
         self.arcs.followed = found.arcs.clone();
         self.races.enabled = found.cells;
         self.ends_are_steps = found.ends;
+        self.leaves_stacks = found.bombs;
         let groups = found.groups.clone();
         drop(found);
         let resolved = |group: &Vec<StableName>| group.iter().map(|name| self.resolve(name)).collect();
@@ -125,6 +136,16 @@ impl World {
         let mut found = self.discoveries.found();
         merge_group(&mut found.groups, &names);
         found.news = true;
+        drop(found);
+        self.begin_again();
+    }
+
+    /// A destructor panicked while the execution was abandoned, which is no fault of the program: it was stopped in the middle
+    /// of something. From now on nothing is dropped then. The panic goes on for ever on this thread of the operating
+    /// system, so the next search needs another.
+    pub(super) fn discover_bomb(&mut self) {
+        let mut found = self.discoveries.found();
+        (found.bombs, found.stranded) = (true, true);
         drop(found);
         self.begin_again();
     }

@@ -2,7 +2,8 @@
 //!
 //! First the rest is simply run, which is cheaper than to unwind; what still waits then unwinds, the youngest
 //! process first, since it may borrow from the stacks of its ancestors. Operations of destructors are done on
-//! the way. A process that catches the unwinding again and again is given up with all that it holds.
+//! the way. A process that catches the unwinding again and again is given up with all that it holds. So are all, if it was
+//! found out that a destructor panics on the way.
 
 use mazurka_program::{ProcessId, Stop};
 
@@ -77,19 +78,22 @@ impl World {
         UNFIT.set(true);
         self.abandoned += 1;
         if self.abandoned == MAX_ABANDONED {
-            self.fail(Stop::Bound(format!(
-                "{MAX_ABANDONED} threads caught the panic by which an execution is ended, again and again"
-            )));
+            let why = match self.leaves_stacks {
+                true => "were left where they waited, since a destructor panics when its thread can't go on",
+                false => "caught the panic by which an execution is ended, again and again",
+            };
+            self.fail(Stop::Bound(format!("{MAX_ABANDONED} threads {why}")));
         }
     }
 
     fn end_process(&mut self, process: ProcessId) {
-        if self.process(process).body.is_some() && (self.spoiled || self.embark(process).is_err()) {
+        let leaves = self.spoiled || self.leaves_stacks;
+        if self.process(process).body.is_some() && (leaves || self.embark(process).is_err()) {
             std::mem::forget(self.process_mut(process).body.take());
         }
         let mut catches = 0;
         while self.process(process).has_routine() {
-            if self.spoiled || catches == MAX_CATCHES {
+            if self.spoiled || self.leaves_stacks || catches == MAX_CATCHES {
                 self.abandon(process);
                 break;
             }

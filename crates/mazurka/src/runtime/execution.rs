@@ -82,6 +82,9 @@ impl World {
         if overflow::take_overflow() {
             self.report_overflow(process);
         }
+        if overflow::take_abort() {
+            self.report_abort(process);
+        }
         if self.scripted > 0 {
             self.check_end(process);
         }
@@ -97,6 +100,21 @@ impl World {
             self.stacks.size() / 1024
         );
         let (kind, place) = (FailureKind::StackOverflow, None);
+        self.fail(Stop::Failure(Failure { kind, message, place, process: Some(process) }));
+    }
+
+    #[cold]
+    fn report_abort(&mut self, process: ProcessId) {
+        UNFIT.set(true);
+        self.spoiled |= std::thread::panicking();
+        if self.ending {
+            return self.discover_bomb();
+        }
+        let message = format!(
+            "thread `{}` aborted: by std::process::abort, or by a panic in a destructor while it unwound",
+            self.name_of(process)
+        );
+        let (kind, place) = (FailureKind::Panic, None);
         self.fail(Stop::Failure(Failure { kind, message, place, process: Some(process) }));
     }
 

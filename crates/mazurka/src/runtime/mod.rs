@@ -183,6 +183,8 @@ pub(crate) struct World {
     pub(crate) weak_ordering: Option<&'static Caller<'static>>,
     /// Whether labels name all that a step might touch.
     pub(crate) foresee: bool,
+    /// Whether processes that wait at the end of an execution are left where they are, with all that they hold.
+    leaves_stacks: bool,
     /// How many coroutines were given up.
     abandoned: u32,
     /// How many processes are at an operation that may have several outcomes.
@@ -210,7 +212,7 @@ pub(crate) struct World {
     scripted: u32,
     /// Whether the end of a thread is a step.
     pub(crate) ends_are_steps: bool,
-    /// How many operations processes have come to, in this execution.
+    /// How many operations processes have come to, in this execution, and accesses of cells that are watched.
     pub(crate) operations: u64,
     pub(crate) discoveries: std::sync::Arc<Discoveries>,
     poisoned: Vec<Location>,
@@ -253,6 +255,7 @@ impl World {
             spoiled: false,
             weak_ordering: None,
             foresee: false,
+            leaves_stacks: false,
             abandoned: 0,
             branching: 0,
             panics: Vec::new(),

@@ -3,7 +3,8 @@
 //! The stack of a coroutine ends in a page that can't be touched. The handler of the signal that follows makes the
 //! coroutine end there, without unwinding, so that the check can say what happened. It is the end of the check, since
 //! what the thread was about to do is left half done. Faults elsewhere go to the handler that was there before. The abort
-//! by which the standard library answers a panic in a destructor while a thread unwinds is caught in the same way.
+//! by which the standard library answers a panic in a destructor while a thread unwinds is caught in the same way, and so is
+//! any other abort that a modelled thread comes to. Those that come from elsewhere go their way.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -15,6 +16,7 @@ thread_local! {
     /// The coroutine that was resumed last, and the lowest address of its stack: that of the page that can't be touched.
     static RUNNING: Cell<(*const Routine, usize)> = const { Cell::new((ptr::null(), 0)) };
     static OVERFLOWED: Cell<bool> = const { Cell::new(false) };
+    static ABORTED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Says which coroutine runs on this thread from now on.
@@ -27,6 +29,12 @@ pub(super) fn set_running(routine: &Routine, limit: usize) {
 #[inline]
 pub(super) fn take_overflow() -> bool {
     OVERFLOWED.with(|cell| cell.replace(false))
+}
+
+/// Whether a coroutine of this thread has aborted since this was asked last, without its having been expected.
+#[inline]
+pub(super) fn take_abort() -> bool {
+    ABORTED.with(|cell| cell.replace(false))
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
@@ -58,7 +66,7 @@ mod linux {
     use std::mem::MaybeUninit;
     use std::sync::OnceLock;
 
-    use super::{OVERFLOWED, RUNNING};
+    use super::{ABORTED, OVERFLOWED, RUNNING};
 
     thread_local! {
         /// Whether an abort is about to come from the coroutine that runs on this thread.
@@ -103,14 +111,20 @@ mod linux {
         }
     }
 
-    extern "C" fn handle_abort(signal: c_int, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-        // SAFETY: as above. Where nobody expects an abort, it goes its way: the signal comes again.
+    extern "C" fn handle_abort(signal: c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        // SAFETY: as above. An abort of this thread, while a process runs on it, is of its coroutine. Any other goes its way:
+        // the signal comes again.
         unsafe {
-            if crate::runtime::world().is_some() && ABORTING.with(|cell| cell.replace(false)) {
-                leave(&mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs, || ());
-            } else {
+            let own = (*info).si_code == libc::SI_TKILL && (*info).si_pid() == libc::getpid();
+            if !own || crate::runtime::world().is_none() {
                 libc::signal(signal, libc::SIG_DFL);
+                return;
             }
+            let note = match ABORTING.with(|cell| cell.replace(false)) {
+                true => || (),
+                false => || ABORTED.with(|cell| cell.set(true)),
+            };
+            leave(&mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs, note);
         }
     }
 

@@ -38,6 +38,9 @@ fn note(info: &PanicHookInfo<'_>) {
             let what = before.as_ref().map_or(String::new(), |panic| format!(": {}", panic.message));
             world.spoiled = true;
             UNFIT.set(true);
+            if world.ending {
+                return world.discover_bomb();
+            }
             world.fail(Stop::Failure(mazurka_program::Failure {
                 kind: FailureKind::Panic,
                 message: format!(

@@ -158,6 +158,8 @@ impl Process {
     pub(crate) fn begin(&mut self, body: Body) {
         debug_assert!(!self.has_routine());
         self.status = Status::Running;
+        // It has none until it is started: the one that it had in an earlier execution may be another's now.
+        self.stack = (0, 0);
         self.pending = None;
         self.body = Some(body);
         (self.events, self.spawned, self.made) = (0, 0, [0; OWN_KINDS]);

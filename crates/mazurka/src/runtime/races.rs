@@ -126,6 +126,8 @@ impl World {
     pub(crate) fn access_cell(&mut self, cell: Location, write: bool, place: &'static Caller<'static>) {
         let process = self.running;
         let events = self.process(process).events;
+        // As an operation: if it is done by whoever drops an `Arc` last, it matters who that is.
+        self.operations += 1;
         if write {
             // It may count there how often it has tried.
             self.process_mut(process).quiet.clear();

@@ -41,6 +41,11 @@ impl Closure {
     pub(crate) fn again(&self, settings: Settings) -> Closure {
         Closure { body: self.body.clone(), settings, discoveries: self.discoveries.clone() }
     }
+
+    /// Whether what was done with it has to be done again, on another thread of the operating system.
+    pub(crate) fn begin_elsewhere(&self) -> bool {
+        self.discoveries.begin_elsewhere()
+    }
 }
 
 impl Program for Closure {
@@ -387,14 +392,27 @@ impl ClosureRun {
         self.take(process, choice)
     }
 
-    /// Whether those are enabled who were when the script had been taken before.
+    /// Whether those are enabled who were when the script had been taken before, for steps with as many outcomes.
     #[inline]
     fn check_enabled(&mut self) -> Result<(), Halt> {
         let position = self.world.script.len();
-        if self.enabled_at.get(position).is_none_or(|before| *before == self.world.enabled) {
-            return Ok(());
+        if self.enabled_at.get(position).is_some_and(|before| *before != self.world.enabled) {
+            return Err(self.not_enabled_as_before(position));
         }
-        Err(self.not_enabled_as_before(position))
+        let branched = self.choices.last().is_some_and(|choice| choice.0 as usize == position);
+        if branched || self.world.branching > 0 { self.check_choices(position) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn check_choices(&mut self, position: usize) -> Result<(), Halt> {
+        let differing = self.world.enabled.iter().find_map(|process| {
+            let pending = self.world.process(process).pending?;
+            let outcomes = pending.operation().alternatives(&self.world);
+            (outcomes != self.alternatives(process)).then_some((process, Some(pending.place)))
+        });
+        let Some((process, place)) = differing else { return Ok(()) };
+        self.world.report_difference(position, process, (place, place));
+        Err(Halt::Fatal)
     }
 
     #[cold]

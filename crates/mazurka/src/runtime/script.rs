@@ -64,6 +64,7 @@ pub(super) struct Arrived {
     guard: Option<Guard>,
     spins: bool,
     plain: bool,
+    branches: bool,
     /// The stack pointer there.
     top: usize,
 }
@@ -71,13 +72,14 @@ pub(super) struct Arrived {
 impl Pending {
     #[inline]
     pub(super) fn arrival(&self) -> Arrived {
-        let Pending { wait, guard, spins, plain, top, .. } = *self;
-        Arrived { guard: guard_of(wait, guard), spins, plain, top }
+        let Pending { wait, guard, spins, plain, branches, top, .. } = *self;
+        Arrived { guard: guard_of(wait, guard), spins, plain, branches, top }
     }
 }
 
 impl World {
-    /// Does an operation of the running process, as a step. Gives what tells its label from others.
+    /// Does an operation of the running process, as a step. Gives what tells its label, and the number of its outcomes, from
+    /// others.
     #[inline(always)]
     pub(super) fn perform(
         &mut self,
@@ -93,6 +95,7 @@ impl World {
         if arrived.spins {
             self.process_mut(process).quiet.clear();
         }
+        let outcomes = if arrived.branches { operation.alternatives(self) } else { 1 };
         operation.perform(&mut Step { world: self, process, choice, place });
         let quiet = match self.label.accesses[..] {
             [only] if arrived.plain && self.silent => Some(only.first),
@@ -109,7 +112,10 @@ impl World {
             self.tell(operation);
         }
         self.count_step(process);
-        digest(&self.label)
+        match outcomes {
+            1 => digest(&self.label),
+            _ => add(digest(&self.label), Location(outcomes), AccessKind::Read),
+        }
     }
 
     /// The operation that a process which the step has created came to, if any.
@@ -173,6 +179,7 @@ impl World {
     #[inline(always)]
     pub(crate) fn repeated(&mut self, place: &'static Caller<'static>, top: usize, quiet: Option<Location>) {
         let me = self.running;
+        self.shown.pulse.repeated(me, place);
         self.note_quiet(me, place, top, quiet);
         let process = &mut self.processes[me.0 as usize];
         process.last = self.depth;
@@ -191,7 +198,7 @@ impl World {
         top: usize,
         spin: Option<Wait>,
     ) -> bool {
-        let Nature { wait, plain, .. } = operation.nature();
+        let Nature { wait, plain, branches } = operation.nature();
         let me = self.running;
         let (wait, spins) = (spin.unwrap_or(wait), spin.is_some());
         if !self.is_ready(operation, wait, me) {
@@ -203,8 +210,9 @@ impl World {
             _ => GuardId(0),
         };
         self.operations += 1;
+        self.shown.pulse.repeated(me, place);
         let before = self.script[self.depth as usize];
-        let arrived = Arrived { guard: guard_of(wait, guard), spins, plain, top };
+        let arrived = Arrived { guard: guard_of(wait, guard), spins, plain, branches, top };
         self.do_again(operation, before, place, arrived) && {
             self.log.set_process(me, self.process(me).events);
             true
@@ -309,7 +317,7 @@ impl World {
             None => "is not there".to_owned(),
         };
         let (before, now) = match places {
-            (Some(a), Some(b)) if a == b => (told(Some(a)), "touches something else there".to_owned()),
+            (Some(a), Some(b)) if a == b => (told(Some(a)), "does something else there".to_owned()),
             (before, now) => (told(before), told(now)),
         };
         let message = format!(

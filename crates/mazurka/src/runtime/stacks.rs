@@ -17,6 +17,9 @@ static LEFT: Mutex<Vec<(usize, DefaultStack)>> = Mutex::new(Vec::new());
 /// No more stacks than this are kept for later checks.
 const MAX_LEFT: usize = 32;
 
+/// No stack is larger than this.
+const MAX_SIZE: usize = isize::MAX as usize / 2;
+
 impl Drop for Stacks {
     fn drop(&mut self) {
         let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,6 +47,8 @@ impl Stacks {
     pub(super) fn take(&mut self) -> io::Result<DefaultStack> {
         match self.free.pop().or_else(|| self.take_left()) {
             Some(stack) => Ok(stack),
+            // Where there can't be room, `DefaultStack` would panic.
+            None if self.size > MAX_SIZE => Err(io::ErrorKind::OutOfMemory.into()),
             None => DefaultStack::new(self.size),
         }
     }

@@ -40,9 +40,18 @@ fn address<T: ?Sized>(arc: &real::Arc<T>) -> usize {
 }
 
 /// The first handle, if handles of the type are followed.
+#[track_caller]
 fn first_handle<T: ?Sized>(real: &real::Arc<T>) -> Option<Location> {
-    with_world(|world| world.follows(std::any::type_name::<T>()).then(|| world.first_handle(address(real))))
-        .flatten()
+    let place = Caller::caller();
+    with_world(|world| {
+        world.follows(std::any::type_name::<T>()).then(|| world.first_handle(address(real), place))
+    })
+    .flatten()
+}
+
+/// What a drop counts as the place of: where the handle was made.
+fn place_of_drop(address: usize, handle: Option<Location>) -> &'static Caller<'static> {
+    with_world(|world| world.where_made(address, handle?)).flatten().unwrap_or(Caller::caller())
 }
 
 /// What a step with a handle came to.
@@ -86,11 +95,13 @@ fn look<T: ?Sized>(handle: Option<Location>) {
 impl<T> Arc<T> {
     /// Shares a value.
     #[inline]
+    #[track_caller]
     pub fn new(value: T) -> Arc<T> {
         Arc::from_std(real::Arc::new(value))
     }
 
     /// Shares a value that is never moved again.
+    #[track_caller]
     pub fn pin(value: T) -> Pin<Arc<T>> {
         #[allow(unsafe_code)]
         // SAFETY: the value is on the heap and stays there until it is dropped; nothing of ours gives it away, since
@@ -101,8 +112,22 @@ impl<T> Arc<T> {
     }
 
     /// A value that contains a weak handle of itself.
+    #[track_caller]
     pub fn new_cyclic(value: impl FnOnce(&Weak<T>) -> T) -> Arc<T> {
-        Arc::from_std(real::Arc::new_cyclic(|weak| value(&Weak { real: weak.clone(), handle: None })))
+        let place = Caller::caller();
+        let mut handle = None;
+        let real = real::Arc::new_cyclic(|weak: &real::Weak<T>| {
+            let address = weak.as_ptr().cast::<()>() as usize;
+            handle = with_world(|world| {
+                world.follows(std::any::type_name::<T>()).then(|| world.unborn_handle(address, place))
+            })
+            .flatten();
+            let deed = (Deed::Clone { strong: false }, "Arc::new_cyclic");
+            let made = act(address, handle, deed, place, &mut |_| ()).and_then(|done| done.made);
+            value(&Weak { real: weak.clone(), handle: made })
+        });
+        act(address(&real), handle, (Deed::Complete, "Arc::new_cyclic"), place, &mut |_| ());
+        Arc { real: ManuallyDrop::new(real), handle }
     }
 
     /// The value, if this is the only strong handle.
@@ -147,6 +172,7 @@ impl<T> Arc<T> {
 impl<T: ?Sized> Arc<T> {
     /// Takes over an `Arc` of the standard library's.
     #[inline]
+    #[track_caller]
     pub fn from_std(real: real::Arc<T>) -> Arc<T> {
         let handle = first_handle(&real);
         Arc { real: ManuallyDrop::new(real), handle }
@@ -280,7 +306,7 @@ impl<T: ?Sized> Arc<T> {
                 release()
             }
         };
-        act(address, handle, (Deed::Drop, "drop an Arc"), Caller::caller(), really);
+        act(address, handle, (Deed::Drop, "drop an Arc"), place_of_drop(address, handle), really);
         release();
     }
 }
@@ -307,12 +333,19 @@ impl<T: ?Sized> Weak<T> {
         self.real.as_ptr().cast::<()>() as usize
     }
 
+    /// Somebody looks whether there are strong handles, or how many. That there are none now says nothing: in another
+    /// order of steps there may be some. Only what [`Weak::new`] gives never has any.
+    fn look(&self) {
+        let is_handle_of_nothing = self.address() == usize::MAX;
+        if !is_handle_of_nothing {
+            look::<T>(self.handle);
+        }
+    }
+
     /// A strong handle, if there is one still.
     #[track_caller]
     pub fn upgrade(&self) -> Option<Arc<T>> {
-        if self.real.strong_count() > 0 || self.handle.is_some() {
-            look::<T>(self.handle);
-        }
+        self.look();
         let mut upgraded = None;
         let really = &mut |yes: bool| upgraded = if yes { self.real.upgrade() } else { None };
         let done =
@@ -327,6 +360,7 @@ impl<T: ?Sized> Weak<T> {
     /// How many strong handles there are.
     #[track_caller]
     pub fn strong_count(&self) -> usize {
+        self.look();
         act(self.address(), self.handle, (Deed::Count, "Weak::strong_count"), Caller::caller(), &mut |_| ())
             .map_or_else(|| self.real.strong_count(), |done| done.counts.0)
     }
@@ -334,6 +368,7 @@ impl<T: ?Sized> Weak<T> {
     /// How many weak handles there are.
     #[track_caller]
     pub fn weak_count(&self) -> usize {
+        self.look();
         act(self.address(), self.handle, (Deed::Count, "Weak::weak_count"), Caller::caller(), &mut |_| ())
             .map_or_else(|| self.real.weak_count(), |done| if done.counts.0 == 0 { 0 } else { done.counts.1 })
     }
@@ -360,7 +395,10 @@ impl<T: ?Sized> Clone for Weak<T> {
 
 impl<T: ?Sized> Drop for Weak<T> {
     fn drop(&mut self) {
-        act(self.address(), self.handle, (Deed::Drop, "drop a Weak"), Caller::caller(), &mut |_| ());
+        if self.handle.is_some() {
+            let (address, handle) = (self.address(), self.handle);
+            act(address, handle, (Deed::Drop, "drop a Weak"), place_of_drop(address, handle), &mut |_| ());
+        }
     }
 }
 
@@ -398,6 +436,7 @@ impl<T: ?Sized> Borrow<T> for Arc<T> {
 }
 
 impl<T: Default> Default for Arc<T> {
+    #[track_caller]
     fn default() -> Arc<T> {
         Arc::new(T::default())
     }
@@ -447,42 +486,49 @@ impl<T: ?Sized + Hash> Hash for Arc<T> {
 }
 
 impl<T> From<T> for Arc<T> {
+    #[track_caller]
     fn from(value: T) -> Arc<T> {
         Arc::new(value)
     }
 }
 
 impl<T: ?Sized> From<real::Arc<T>> for Arc<T> {
+    #[track_caller]
     fn from(real: real::Arc<T>) -> Arc<T> {
         Arc::from_std(real)
     }
 }
 
 impl<T: ?Sized> From<Box<T>> for Arc<T> {
+    #[track_caller]
     fn from(value: Box<T>) -> Arc<T> {
         Arc::from_std(value.into())
     }
 }
 
 impl From<&str> for Arc<str> {
+    #[track_caller]
     fn from(text: &str) -> Arc<str> {
         Arc::from_std(text.into())
     }
 }
 
 impl From<String> for Arc<str> {
+    #[track_caller]
     fn from(text: String) -> Arc<str> {
         Arc::from_std(text.into())
     }
 }
 
 impl<T> From<Vec<T>> for Arc<[T]> {
+    #[track_caller]
     fn from(values: Vec<T>) -> Arc<[T]> {
         Arc::from_std(values.into())
     }
 }
 
 impl<T> FromIterator<T> for Arc<[T]> {
+    #[track_caller]
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Arc<[T]> {
         Arc::from_std(values.into_iter().collect())
     }

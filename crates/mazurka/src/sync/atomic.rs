@@ -21,6 +21,9 @@ use crate::runtime::with_world;
 #[inline]
 #[track_caller]
 pub fn fence(order: Ordering) {
+    if order == Ordering::Relaxed {
+        no_such_ordering(order, "fence");
+    }
     if with_world(|world| note_ordering(world, order, Caller::caller())).is_none() {
         real::fence(order);
     }
@@ -30,6 +33,20 @@ pub fn fence(order: Ordering) {
 #[inline]
 pub fn compiler_fence(order: Ordering) {
     real::compiler_fence(order);
+}
+
+/// Panics as the standard library does, but with the place of the caller.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn no_such_ordering(order: Ordering, what: &str) -> ! {
+    let order = match order {
+        Ordering::Relaxed => "a relaxed",
+        Ordering::Release => "a release",
+        Ordering::Acquire => "an acquire",
+        _ => "an acquire-release",
+    };
+    panic!("there is no such thing as {order} {what}");
 }
 
 /// What the atomic types have in common.
@@ -69,6 +86,9 @@ macro_rules! common {
             #[inline(always)]
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
+                if matches!(order, Ordering::Release | Ordering::AcqRel) {
+                    no_such_ordering(order, "load");
+                }
                 match self.access(Effect::Load, const { &Self::method("load") }, order, Caller::caller()) {
                     Some(value) => value,
                     None => self.outside().load(order),
@@ -79,6 +99,9 @@ macro_rules! common {
             #[inline(always)]
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
+                if matches!(order, Ordering::Acquire | Ordering::AcqRel) {
+                    no_such_ordering(order, "store");
+                }
                 if self.access(Effect::Store(Self::bits(value)), const { &Self::method("store") }, order, Caller::caller()).is_none() {
                     self.outside().store(value, order);
                 }
@@ -108,8 +131,12 @@ macro_rules! common {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
+                if matches!(failure, Ordering::Release | Ordering::AcqRel) {
+                    no_such_ordering(failure, "failure ordering");
+                }
                 let effect = Effect::Exchange(Self::bits(current), Self::bits(new));
-                match self.access(effect, const { &Self::method("compare_exchange") }, success, Caller::caller()) {
+                let weaker = if success == Ordering::SeqCst { failure } else { success };
+                match self.access(effect, const { &Self::method("compare_exchange") }, weaker, Caller::caller()) {
                     Some(before) if Self::bits(before) == Self::bits(current) => Ok(before),
                     Some(before) => Err(before),
                     None => self.outside().compare_exchange(current, new, success, failure),

@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
-use crate::runtime::with_world;
+use crate::runtime::{with_world, without_world};
 
 /// Declares thread-local variables, as [`std::thread_local`].
 ///
@@ -100,7 +100,7 @@ impl<T: 'static> LocalKey<T> {
 /// The error of a variable that has been dropped. Only the standard library can make one.
 fn gone<R>() -> Result<R, AccessError> {
     static ERROR: std::sync::OnceLock<AccessError> = std::sync::OnceLock::new();
-    let error = ERROR.get_or_init(|| {
+    let make = || {
         std::thread_local!(static PROBE: Probe = const { Probe });
         struct Probe;
         impl Drop for Probe {
@@ -116,8 +116,9 @@ fn gone<R>() -> Result<R, AccessError> {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
             .take()
             .expect("the probe has been dropped")
-    });
-    Err(*error)
+    };
+    // What is allocated for it, in the first execution that needs it, has no part in names.
+    Err(*without_world(|| ERROR.get_or_init(make)))
 }
 
 impl<T: 'static> LocalKey<Cell<T>> {

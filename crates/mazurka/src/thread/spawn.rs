@@ -416,13 +416,15 @@ impl Operation for Unpark {
 /// Waits for the permission to go on and uses it up.
 struct Park {
     token: Location,
-    /// Whether it may go on without.
+    /// Whether it may time out.
     timeout: bool,
+    /// Whether it may wake up of itself. As at condition variables, a thread does so at most once in an execution.
+    spurious: bool,
 }
 
 impl Operation for Park {
     fn wait(&self) -> Wait {
-        match self.timeout {
+        match self.timeout || self.spurious {
             true => Wait::Nothing,
             false => Wait::Guard { location: self.token, until: Until::Is(1) },
         }
@@ -431,7 +433,12 @@ impl Operation for Park {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.token, AccessKind::Update);
         if step.peek(self.token) == 0 {
-            step.note(|| "timed out".to_owned());
+            if self.timeout {
+                step.note(|| "timed out".to_owned());
+            } else {
+                step.world.waiters.wakes_of_itself(step.process);
+                step.note(|| "of itself".to_owned());
+            }
         }
         step.set(self.token, 0);
     }
@@ -449,10 +456,11 @@ impl Operation for Park {
 fn park_model(timeout: bool) -> bool {
     let found = with_world(|world| {
         let me = world.running;
-        (world.own(me, OwnKind::Token, 0), timeout || world.spurious_wakeups)
+        let spurious = world.spurious_wakeups && !world.waiters.woke_of_itself(me);
+        Park { token: world.own(me, OwnKind::Token, 0), timeout, spurious }
     });
-    let Some((token, timeout)) = found else { return false };
-    operate(&mut Park { token, timeout }, Caller::caller());
+    let Some(mut park) = found else { return false };
+    operate(&mut park, Caller::caller());
     true
 }
 
