@@ -146,11 +146,10 @@ impl<'a, R: Run> Walk<'a, R> {
         for position in self.on_trace..depth {
             self.label.clear();
             let (process, choice) = (self.trace.process(position), self.trace.choice(position));
-            let again = self.run.step(process, choice, &mut self.label);
-            debug_assert!(
-                again.is_ok() || self.has_stopped(),
-                "a step that was taken before can be taken again: {again:?}"
-            );
+            if let Err(stop) = self.run.step(process, choice, &mut self.label) {
+                // It could be taken before: the program does not repeat itself, and says so from now on.
+                return self.note(stop);
+            }
         }
     }
 

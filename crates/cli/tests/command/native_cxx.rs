@@ -6,7 +6,60 @@ use crate::Place;
 /// A program, the compilers' options, the exit status, and what stdout or stderr has.
 type Row = (&'static str, &'static str, &'static [&'static str], i32, &'static str);
 
-const ROWS: [Row; 24] = [
+const ROWS: [Row; 27] = [
+    (
+        "scoped-lock",
+        "#include <cassert>
+#include <mutex>
+#include <thread>
+std::mutex a, b;
+int x;
+int main() {
+  std::thread t([] { std::scoped_lock l(a, b); x++; }), u([] { std::scoped_lock l(b, a); x++; });
+  t.join();
+  u.join();
+  assert(x == 2);
+}",
+        &["-std=c++17"],
+        0,
+        "pass",
+    ),
+    (
+        "lock-of-several",
+        "#include <cassert>
+#include <mutex>
+#include <thread>
+std::mutex a, b, c;
+int x;
+int main() {
+  std::thread t([] {
+    std::unique_lock<std::mutex> k(a, std::defer_lock), l(b, std::defer_lock);
+    std::lock(k, l);
+    x++;
+  });
+  std::thread u([] { std::lock(c, b, a); x++; a.unlock(); b.unlock(); c.unlock(); });
+  t.join();
+  u.join();
+  assert(x == 2);
+}",
+        &["-std=c++11"],
+        0,
+        "pass",
+    ),
+    (
+        "lock-of-several-never-given-back",
+        "#include <mutex>
+#include <thread>
+std::mutex a, b;
+int main() {
+  std::thread t([] { std::lock(a, b); a.unlock(); b.unlock(); }), u([] { b.lock(); });
+  t.join();
+  u.join();
+}",
+        &["-std=c++11"],
+        1,
+        "pthread_mutex_lock(b)",
+    ),
     (
         "once-throws",
         "#include <cassert>

@@ -3,6 +3,69 @@
 #ifdef __cplusplus
 #include <cstddef>
 #ifdef __GLIBCXX__
+/* `std::lock` of several tries, gives back and tries again, for ever if others do the same. Whoever gets them all can do so at once, and
+   whoever never does waits in the end for one of them, with nothing in hand: at once for the first, or for the one that was missing
+   then. So after two attempts that failed nothing is left to be seen. These are more specialised than the library's own. */
+extern "C" void mazurka_assume(int) __asm__("__VERIFIER_assume");
+namespace mazurka {
+struct Lockable {
+  void *object;
+  void (*lock)(void *);
+  bool (*try_lock)(void *);
+  void (*unlock)(void *);
+  template <typename L>
+  explicit Lockable(L &l)
+      : object(&l),
+        lock([](void *object) { static_cast<L *>(object)->lock(); }),
+        try_lock([](void *object) -> bool { return static_cast<L *>(object)->try_lock(); }),
+        unlock([](void *object) { static_cast<L *>(object)->unlock(); }) {}
+};
+/* What an attempt has locked, beginning with the one at `first`. It is given back if the attempt fails or throws. */
+struct Attempt {
+  Lockable *all;
+  int count, first, held;
+  ~Attempt() {
+    for (; held > 0; held--) {
+      Lockable &last = all[(first + held - 1) % count];
+      last.unlock(last.object);
+    }
+  }
+  /* The one that could not be locked; none if all are. */
+  int make() {
+    all[first].lock(all[first].object);
+    for (held = 1; held < count; held++) {
+      Lockable &next = all[(first + held) % count];
+      if (!next.try_lock(next.object)) return (first + held) % count;
+    }
+    held = 0;
+    return -1;
+  }
+};
+inline void lock_all(Lockable *all, int count) {
+  int missing = Attempt{all, count, 0, 0}.make();
+  if (missing >= 0) {
+    missing = Attempt{all, count, missing, 0}.make();
+    mazurka_assume(missing < 0);
+  }
+}
+}  // namespace mazurka
+namespace std {
+template <typename A, typename B>
+void lock(A &a, B &b) {
+  mazurka::Lockable all[] = {mazurka::Lockable(a), mazurka::Lockable(b)};
+  mazurka::lock_all(all, 2);
+}
+template <typename A, typename B, typename C>
+void lock(A &a, B &b, C &c) {
+  mazurka::Lockable all[] = {mazurka::Lockable(a), mazurka::Lockable(b), mazurka::Lockable(c)};
+  mazurka::lock_all(all, 3);
+}
+template <typename A, typename B, typename C, typename D>
+void lock(A &a, B &b, C &c, D &d) {
+  mazurka::Lockable all[] = {mazurka::Lockable(a), mazurka::Lockable(b), mazurka::Lockable(c), mazurka::Lockable(d)};
+  mazurka::lock_all(all, 4);
+}
+}  // namespace std
 #undef _GLIBCXX_EXTERN_TEMPLATE
 #define _GLIBCXX_EXTERN_TEMPLATE 0
 #include <string>
