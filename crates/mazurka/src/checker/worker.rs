@@ -28,7 +28,7 @@ thread_local! {
 
 /// So often a worker looks for the next job before it goes to sleep: where one check follows another, to be woken up takes
 /// longer than a small check.
-const LOOKS: usize = 5;
+const LOOKS: usize = 50;
 
 /// Waits for the next job; none if there will be none.
 fn next(todo: &Receiver<Job>) -> Option<Job> {
