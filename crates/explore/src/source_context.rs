@@ -12,7 +12,7 @@
 //! names, and with what failed on the way: a failure is no part of the state, so it would be lost with the cut.
 
 mod comparisons;
-mod sequence;
+pub(crate) mod sequence;
 
 use std::ops::ControlFlow;
 
@@ -23,7 +23,7 @@ use crate::source::collect_initials;
 use crate::walk::Walk;
 use crate::{Ending, Monitor, Options, Summary};
 use comparisons::Comparisons;
-use sequence::Sequence;
+use sequence::{Event, Sequence};
 
 pub(crate) fn explore<P: Program>(
     program: &P,
@@ -271,8 +271,7 @@ impl<R: Run> Search<'_, R> {
     fn put_to_sleep(&mut self) {
         let trace = &self.walk.trace;
         let (Some(last), Some(node)) = (trace.len().checked_sub(1), self.nodes.last_mut()) else { return };
-        let (process, choice) = (trace.process(last), trace.choice(last));
-        node.sleep.push(Sequence::single(process, choice, trace.accesses(last)));
+        node.sleep.push(Sequence::single(Event::at(trace, last)));
     }
 
     fn note_memory(&mut self) -> ControlFlow<()> {

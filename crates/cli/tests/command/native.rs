@@ -2,10 +2,10 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::native_leftovers::{LONG, worker_of};
 use crate::{Outcome, Place};
 
 const LOST: &str = "#include <assert.h>
@@ -103,36 +103,11 @@ fn several_files_are_one_program() {
 /// A worker that is ended takes no verdict with it.
 #[test]
 fn a_worker_that_dies_is_no_pass() {
-    let text = "#include <pthread.h>
-static void *work(void *unused) {
-  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  for (int i = 0; i < 50; i++) { pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex); }
-  return 0;
-}
-int main(void) {
-  pthread_t threads[4];
-  for (int i = 0; i < 4; i++) pthread_create(&threads[i], 0, work, 0);
-  return 0;
-}
-";
-    let place = Place::new("native-killed", "program.c", text);
+    let place = Place::new("native-killed", "program.c", LONG);
     let command =
         place.command(&["check", "program.c"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let command = command.unwrap();
-    let worker = loop {
-        let children = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
-            let id: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            let words = std::fs::read(format!("/proc/{id}/cmdline")).ok()?;
-            let words: Vec<&[u8]> = words.split(|&byte| byte == 0).collect();
-            let parent = command.id().to_string();
-            (words.get(1) == Some(&&b"native-worker"[..]) && words.get(3) == Some(&parent.as_bytes()))
-                .then_some(id)
-        });
-        if let Some(worker) = children.last() {
-            break worker;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
+    let worker = worker_of(command.id());
     assert!(Command::new("kill").args(["-9", &worker.to_string()]).status().unwrap().success());
     let output = command.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);

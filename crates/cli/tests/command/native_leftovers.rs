@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::Place;
 
 /// A program whose search takes long.
-const LONG: &str = "#include <pthread.h>
+pub(crate) const LONG: &str = "#include <pthread.h>
 static void *work(void *unused) {
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   for (int i = 0; i < 50; i++) { pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex); }
@@ -27,7 +27,7 @@ fn start(place: &Place, temporary: &Path) -> Child {
 }
 
 /// The worker that a command has started, when there is one.
-fn worker_of(command: u32) -> u32 {
+pub(crate) fn worker_of(command: u32) -> u32 {
     let begin = Instant::now();
     loop {
         let workers = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {

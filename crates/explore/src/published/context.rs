@@ -12,13 +12,12 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::rc::Rc;
 
-use mazurka_program::{Access, Footprints, Label, ProcessId, Program, Run};
+use mazurka_program::{Footprints, Label, ProcessId, Program, Run};
 use mazurka_trace::dependence::dependent;
 
 use super::Chance;
-use super::sequence::{Event, Reached, elsewhere};
+use super::sequence::{Event, Reached, Sequence, elsewhere};
 use crate::source::collect_initials;
 use crate::walk::Walk;
 use crate::{Ending, Monitor, Options, Summary};
@@ -43,38 +42,6 @@ pub(super) fn explore<P: Program>(
     let _ = search.run();
     let _ = search.note_memory();
     search.walk.summary()
-}
-
-/// A sequence that sleeps: its events from `next` on; the others have been taken.
-#[derive(Clone, Debug)]
-struct Sequence {
-    events: Rc<[Event]>,
-    next: usize,
-}
-
-impl Sequence {
-    fn rest(&self) -> &[Event] {
-        &self.events[self.next..]
-    }
-
-    /// Lines 15-16: what is left of it behind a step; none if the step wakes it.
-    fn behind(&self, process: ProcessId, choice: u32, step: &[Access]) -> Option<Sequence> {
-        let rest = self.rest();
-        if rest[0].is(process, choice) {
-            let next = self.next + 1;
-            return (next < self.events.len()).then(|| Sequence { events: self.events.clone(), next });
-        }
-        let wakes = |event: &Event| event.process == process || dependent(&event.accesses, step);
-        (!rest.iter().any(wakes)).then(|| self.clone())
-    }
-
-    /// The last step of a sequence that was added by line 14, if nothing else is left of it.
-    fn last_left(&self) -> Option<&Event> {
-        match self.rest() {
-            [last] if self.events.len() > 1 => Some(last),
-            _ => None,
-        }
-    }
 }
 
 /// A node of the stack: `backtrack(E)` in the order of its growth, `sleep(E)`, and what is being explored from it.
@@ -211,7 +178,7 @@ impl<R: Run> Search<'_, R> {
     fn put_to_sleep(&mut self) {
         let trace = &self.walk.trace;
         let (Some(last), Some(node)) = (trace.len().checked_sub(1), self.nodes.last_mut()) else { return };
-        node.sleep.push(Sequence { events: Rc::new([Event::at(trace, last)]), next: 0 });
+        node.sleep.push(Sequence::single(Event::at(trace, last)));
     }
 
     /// The processes that wait here race with what made them wait.
@@ -264,7 +231,7 @@ impl<R: Run> Search<'_, R> {
         let steps: Vec<(ProcessId, u32)> = events.iter().map(|event| (event.process, event.choice)).collect();
         let there = elsewhere(&mut self.walk, e, &steps, |run, _| Reached::by(run));
         if there.is_some_and(|there| there == here) {
-            self.nodes[e].sleep.push(Sequence { events: events.into(), next: 0 });
+            self.nodes[e].sleep.push(Sequence::new(events.into()));
         }
     }
 
@@ -286,11 +253,9 @@ impl<R: Run> Search<'_, R> {
     }
 
     fn note_memory(&mut self) -> ControlFlow<()> {
-        let sequences = || self.nodes.iter().flat_map(|node| &node.sleep);
-        let own = sequences().filter(|sequence| sequence.next == 0).map(|sequence| sequence.events.len());
-        let bytes = self.nodes.capacity() * size_of::<Node>()
-            + sequences().count() * size_of::<Sequence>()
-            + own.sum::<usize>() * size_of::<Event>();
+        let sequences = self.nodes.iter().flat_map(|node| &node.sleep);
+        let bytes =
+            self.nodes.capacity() * size_of::<Node>() + sequences.map(Sequence::memory).sum::<usize>();
         self.walk.note_memory(bytes)
     }
 }

@@ -3,32 +3,9 @@
 use std::rc::Rc;
 
 use mazurka_program::{Access, FailureKind, Label, Place, ProcessId, Run, State};
-use mazurka_trace::Trace;
 
+pub(super) use crate::source_context::sequence::{Event, Sequence};
 use crate::walk::Walk;
-
-/// An event of a sequence: a process with one outcome of its step, and what the step touches.
-#[derive(Clone, Debug)]
-pub(super) struct Event {
-    pub process: ProcessId,
-    pub choice: u32,
-    pub accesses: Rc<[Access]>,
-}
-
-impl Event {
-    /// The event of a trace at a position.
-    pub fn at(trace: &Trace, position: usize) -> Event {
-        Event {
-            process: trace.process(position),
-            choice: trace.choice(position),
-            accesses: trace.accesses(position).into(),
-        }
-    }
-
-    pub fn is(&self, process: ProcessId, choice: u32) -> bool {
-        self.process == process && self.choice == choice
-    }
-}
 
 /// Whether two sequences are of the same events.
 pub(super) fn same_events(a: &[Event], b: &[Event]) -> bool {

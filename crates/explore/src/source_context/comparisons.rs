@@ -102,11 +102,7 @@ impl Comparison {
 
     /// `v.u`.
     fn sequence(&self, trace: &Trace) -> Sequence {
-        let event = |k: usize| Event {
-            process: trace.process(k),
-            choice: trace.choice(k),
-            accesses: trace.accesses(k).into(),
-        };
+        let event = |k: usize| Event::at(trace, k);
         let q = self.q.map(|(process, choice)| Event {
             process,
             choice,

@@ -1,19 +1,29 @@
-//! Sequences of events that sleep.
+//! Sequences of events that sleep, as in CAV 2017: those of the algorithm as printed, and of the sound one.
 
 use std::rc::Rc;
 
 use mazurka_program::{Access, ProcessId};
+use mazurka_trace::Trace;
 use mazurka_trace::dependence::dependent;
 
-/// An event of a sequence.
-#[derive(Debug)]
-pub(super) struct Event {
+/// An event of a sequence: a process with one outcome of its step, and what the step touches.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
     pub process: ProcessId,
     pub choice: u32,
-    pub accesses: Box<[Access]>,
+    pub accesses: Rc<[Access]>,
 }
 
 impl Event {
+    /// The event of a trace at a position.
+    pub fn at(trace: &Trace, position: usize) -> Event {
+        Event {
+            process: trace.process(position),
+            choice: trace.choice(position),
+            accesses: trace.accesses(position).into(),
+        }
+    }
+
     pub fn is(&self, process: ProcessId, choice: u32) -> bool {
         self.process == process && self.choice == choice
     }
@@ -21,7 +31,7 @@ impl Event {
 
 /// A sequence that sleeps: its events from `next` on; the others have been taken.
 #[derive(Clone, Debug)]
-pub(super) struct Sequence {
+pub(crate) struct Sequence {
     events: Rc<[Event]>,
     next: usize,
 }
@@ -32,8 +42,8 @@ impl Sequence {
     }
 
     /// One event.
-    pub fn single(process: ProcessId, choice: u32, accesses: &[Access]) -> Sequence {
-        Sequence::new(Rc::new([Event { process, choice, accesses: accesses.into() }]))
+    pub fn single(event: Event) -> Sequence {
+        Sequence::new(Rc::new([event]))
     }
 
     pub fn rest(&self) -> &[Event] {
@@ -49,6 +59,14 @@ impl Sequence {
         }
         let wakes = |event: &Event| event.process == process || dependent(&event.accesses, step);
         (!rest.iter().any(wakes)).then(|| self.clone())
+    }
+
+    /// The last step of a sequence that was added by line 14, if nothing else is left of it.
+    pub fn last_left(&self) -> Option<&Event> {
+        match self.rest() {
+            [last] if self.events.len() > 1 => Some(last),
+            _ => None,
+        }
     }
 
     /// Bytes held. Events are counted where the sequence began to sleep.

@@ -219,35 +219,23 @@ impl Thread {
 
     /// Becomes what another record is, which may be one that was saved: all but the memory of the thread.
     pub(crate) fn copy_from(&mut self, other: &Thread) {
+        // All fields, so that one which is added can't be forgotten here.
+        #[rustfmt::skip]
         let Thread {
-            status,
-            pending,
-            routine,
-            yielder,
-            slot,
-            events,
-            spawned,
-            errno,
-            end,
-            wake,
-            handle,
-            body,
-            ..
+            status, pending, routine, yielder, slot, events, spawned, errno, end, wake, handle, body, result, detached, joined,
+            has_locals, heap, specific, at_exit, kept, quiet, kept_quiet, atomic, created, clock, registers, task,
         } = other;
         (self.status, self.pending, self.yielder) = (*status, *pending, *yielder);
         (self.slot, self.end, self.wake, self.handle) = (*slot, *end, *wake, *handle);
         (self.events, self.spawned, self.errno, self.body) = (*events, *spawned, *errno, *body);
-        let Thread { result, detached, joined, has_locals, heap, specific, at_exit, kept, .. } = other;
         (self.result, self.detached, self.joined) = (*result, *detached, *joined);
-        (self.has_locals, self.heap) = (*has_locals, *heap);
+        (self.has_locals, self.heap, self.clock) = (*has_locals, *heap, *clock);
+        (self.atomic, self.created, self.registers, self.task) = (*atomic, *created, *registers, *task);
         self.specific.clone_from(specific);
         self.at_exit.clone_from(at_exit);
         self.kept.clone_from(kept);
-        let Thread { quiet, kept_quiet, atomic, created, clock, registers, task, .. } = other;
         self.quiet.copy_from(quiet);
         self.kept_quiet.copy_from(kept_quiet);
-        (self.atomic, self.created, self.registers, self.task) = (*atomic, *created, *registers, *task);
-        self.clock = *clock;
         if self.routine.is_null() {
             self.routine = Box::into_raw(Box::<Routine>::new_uninit()).cast();
         }
