@@ -18,23 +18,24 @@
 //!   (`corpus/observers_await.maz` loses its deadlock otherwise). Which locations these are is found out on the way: the first
 //!   execution knows those that it met, and if another one turns up later, the search begins again, which happens at
 //!   most once for each location. Given that, guarded steps race as in `optimal`, and the proof in docs/soundness.md holds;
-//! * the paper's events touch the same wherever they come, and a step that varies does not. Behind a write that overtakes it,
-//!   it may read more than before and so observe writes that nobody had observed; so it is carried along as the observer of
-//!   that write (`corpus/observers_reader.maz` loses 2 of 23 classes otherwise);
+//! * the paper's events touch the same wherever they come, and a step that varies does not. In its new place it may read more
+//!   than before and so observe writes that nobody had observed; so it is planned with each order of these that it can
+//!   find ([`views`]: `corpus/cx17.maz` is lost in 11 of 400 orders otherwise), and so is a step that had to wait;
 //! * steps that vary, steps with several outcomes and old races are handled as in [`optimal`](crate::optimal). Old races are
 //!   left out only while no step is dependent if observed: else a new suffix may order what is in the prefix.
 //!
-//! Why it is believed: theorems 1 and 2 of the paper, given its definition 1; that definition 1 holds of this relation
-//! (docs/soundness.md); and brute force, which computes the classes pair by pair from labels.
+//! The proof is in docs/soundness.md. It is not that of the paper, which rests on a property (6e) that writes do not have. And
+//! there is brute force, which computes the classes pair by pair from labels.
 
 mod done;
 mod order;
 mod sequence;
+mod views;
 
 use std::ops::ControlFlow;
 
-use mazurka_program::{Access, AccessKind, Footprints, ProcessId, Program, Run};
-use smallvec::SmallVec;
+use mazurka_program::{Access, AccessKind, Footprints, Location, ProcessId, Program, Run};
+use smallvec::{SmallVec, smallvec};
 
 use crate::optimal::{Reversal, collect_races};
 use crate::wakeup::{Children, NONE, Step, WakeupTrees};
@@ -43,6 +44,7 @@ use crate::{Ending, Monitor, NotExhaustive, Options, Rules, Summary};
 use done::{DoneSets, step_at};
 use order::{ObservedOrder, Unobserved};
 use sequence::{Conflicts, Mail, Observed, kind_at};
+use views::Views;
 
 pub(crate) fn explore<P: Program>(
     program: &P,
@@ -256,10 +258,6 @@ impl<R: Run> Search<'_, R> {
         races.sort_by_key(|race| std::cmp::Reverse(race.e));
         for &race in &races {
             self.reverse(race, conditional)?;
-            if self.walk.planned(self.walk.trace.len() - race.e) {
-                self.walk.look_between()?;
-                self.note_memory()?;
-            }
         }
         self.races = races;
         // What observers there are in an execution decides what its sequences are: they say nothing about the next one.
@@ -269,25 +267,102 @@ impl<R: Run> Search<'_, R> {
 
     /// Lines 5-12 for one race.
     fn reverse(&mut self, race: Reversal, conditional: bool) -> ControlFlow<()> {
-        let v = self.sequence(race, conditional);
+        for v in self.sequences(race, conditional) {
+            self.plan_views(race, v, conditional)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Plans a sequence, with each view that its last event can have of writes which nobody else observes.
+    fn plan_views(&mut self, race: Reversal, v: Sequence, conditional: bool) -> ControlFlow<()> {
+        let mut left = vec![(v, None)];
         let mut touched = std::mem::take(&mut self.touched);
-        let outcomes = self.label_last(race, &v, &mut touched);
-        if outcomes.is_none() && self.walk.has_stopped() {
-            return ControlFlow::Break(());
-        }
-        if outcomes.is_none() && self.sound() {
-            return self.walk.stop(NotExhaustive::Internal("a race was reversed that can't be"));
-        }
-        for choice in 0..outcomes.unwrap_or(0) {
-            self.plan(race, &v, choice, outcomes.unwrap_or(1), &touched);
+        while let Some((v, views)) = left.pop() {
+            let outcomes = self.label_last(race, &v, &mut touched);
+            if outcomes.is_none() && self.walk.has_stopped() {
+                return ControlFlow::Break(());
+            }
+            if outcomes.is_none() && self.sound() {
+                return self.walk.stop(NotExhaustive::Internal("a race was reversed that can't be"));
+            }
+            let choice = match conditional && self.walk.options.rules.views {
+                true => self.choice_of_writer(race, &v, views, &touched),
+                false => None,
+            };
+            match choice {
+                Some(views) => left.extend(views.into_iter().map(|views| (v.ordered(&views), Some(views)))),
+                None => (0..outcomes.unwrap_or(0))
+                    .for_each(|choice| self.plan(race, &v, choice, outcomes.unwrap_or(1), &touched)),
+            }
+            if self.walk.planned(self.walk.trace.len() - race.e) {
+                self.walk.look_between()?;
+                self.note_memory()?;
+            }
         }
         self.touched = touched;
         ControlFlow::Continue(())
     }
 
-    /// The sequence `v` that reverses a race, without its last event: `notdep(e, E)` and, if the race is observed,
-    /// `e'.e.(notobs(e, e', E) \ e')` (lines 7-10). The last event is the observer, else `e'`.
-    fn sequence(&self, race: Reversal, conditional: bool) -> Sequence {
+    /// If the last event of `v` reads a location that it did not read in the execution, and several writes can be the last one
+    /// of it: the sequence with each of them. `views` has those that were chosen so far.
+    fn choice_of_writer(
+        &mut self,
+        race: Reversal,
+        v: &Sequence,
+        views: Option<Views>,
+        touched: &[Access],
+    ) -> Option<Vec<Views>> {
+        let trace = &self.walk.trace;
+        let known = race.second.filter(|&second| !self.waited_for(race.e, second)).and(v.last);
+        let written_twice = |&location: &Location| {
+            let writes = |&&k: &&usize| trace.writes(k, location);
+            v.events.iter().filter(writes).nth(1).is_some()
+        };
+        let reads =
+            touched.iter().filter(|access| is_read(access.kind)).flat_map(|access| access.locations());
+        let unknown = |location: &Location| {
+            let before = known.and_then(|last| kind_at(trace.accesses(last), *location));
+            !before.is_some_and(is_read)
+        };
+        let fresh: Vec<Location> = reads.filter(unknown).filter(written_twice).collect();
+        if fresh.is_empty() {
+            return None;
+        }
+        let views = views.unwrap_or_else(|| self.views(race.e, v, known));
+        let trace = &self.walk.trace;
+        fresh.into_iter().find_map(|location| {
+            let writers = views.last_writers(trace, location);
+            let chosen = |writer| views.with_last(trace, location, writer);
+            (writers.len() > 1).then(|| writers.into_iter().map(chosen).collect())
+        })
+    }
+
+    /// The orders of `v` that are the same to all who take part in it, and in what the last event read in the execution.
+    fn views(&mut self, from: usize, v: &Sequence, known: Option<usize>) -> Views {
+        let selective = self.walk.options.rules.selective;
+        let (trace, aside) = self.walk.aside();
+        let steps: Vec<Step<'_>> =
+            v.events.iter().enumerate().map(|(i, &k)| step_at(trace, k, from + i)).collect();
+        let mail = Postman { aside, from, v: &steps, there: false, selective };
+        let mut order = Observed { conflicts: &self.conflicts, mail };
+        let mut views = Views::new(trace, from, &v.events, &mut order);
+        let read = known.map_or(&[][..], |last| trace.accesses(last)).iter();
+        for location in read.filter(|access| is_read(access.kind)).flat_map(|access| access.locations()) {
+            views.keep_last(trace, location);
+        }
+        views
+    }
+
+    /// Whether a step may have had to wait because of an earlier one: then it need not have come where that one was.
+    fn waited_for(&self, e: usize, second: usize) -> bool {
+        let trace = &self.walk.trace;
+        trace.guard(second).is_some_and(|guard| trace.writes(e, guard.location))
+    }
+
+    /// The sequences `v` that reverse a race, each without its last event: `notdep(e, E)` and, if the race is observed,
+    /// `e'.e.(notobs(e, e', E) \ e')` (lines 7-10). The last event is an observer, else `e'`. One observer will do (line 7), but
+    /// for those that vary: with what else they read behind `e` they may be another one's rivals.
+    fn sequences(&self, race: Reversal, conditional: bool) -> SmallVec<[Sequence; 1]> {
         let trace = &self.walk.trace;
         let e = race.e;
         let after = |first: usize, k: usize| match conditional {
@@ -301,41 +376,23 @@ impl<R: Run> Search<'_, R> {
             }
             _ => Vec::new(),
         };
-        let (Some(&observer), Some(second)) = (observers.first(), race.second) else {
-            let reader = race.second.filter(|&second| self.carries_reader(e, second));
-            events.extend(reader);
-            let (last, process) = match reader {
-                Some(_) => (Some(e), trace.process(e)),
-                None => (race.second, race.process),
-            };
-            return Sequence { events, last, process, observed: false };
+        let Some(second) = race.second.filter(|_| !observers.is_empty()) else {
+            let (last, process) = (race.second, race.process);
+            return smallvec![Sequence { events, last, process, observed: false }];
         };
         events.extend([second, e]);
         let notobs = |k: usize| k != second && after(e, k) && !observers.iter().any(|&o| after(o, k));
         events.extend((e + 1..trace.len()).filter(|&k| notobs(k)));
-        Sequence { events, last: Some(observer), process: trace.process(observer), observed: true }
-    }
-
-    /// Whether a step that varies is to follow the write that overtakes it, as the observer of that write.
-    ///
-    /// The paper's events touch the same wherever they come. One that varies may touch more behind the write, and so observe
-    /// what nobody observed before; then which class the write leads to depends on an order that the sequence without the reader does
-    /// not have, and the test of redundancy would take it for explored (`corpus/observers_reader.maz`).
-    fn carries_reader(&self, e: usize, second: usize) -> bool {
-        let trace = &self.walk.trace;
-        let (read, written) = (trace.accesses(e), trace.accesses(second));
-        let overwritten = |location| {
-            matches!(kind_at(written, location), Some(AccessKind::Write | AccessKind::Send))
-                && kind_at(read, location)
-                    .is_some_and(|kind| matches!(kind, AccessKind::Read | AccessKind::Update))
+        let first = |&o: &usize| !observers.iter().any(|&other| other < o && after(other, o));
+        let all = observers.iter().any(|&o| trace.varies(o));
+        let chosen = observers.iter().copied().filter(first).take(if all { usize::MAX } else { 1 });
+        let ends_with = |observer: usize| Sequence {
+            events: events.clone(),
+            last: Some(observer),
+            process: trace.process(observer),
+            observed: true,
         };
-        self.walk.options.rules.carry_reader
-            && trace.varies(e)
-            && trace.guard(e).is_none()
-            && trace.waited_for(e).is_empty()
-            // The write does what it did, though the reader has not come before it.
-            && (!trace.varies(second) || read.iter().all(|access| access.kind.is_read()))
-            && written.iter().flat_map(|access| access.locations()).any(overwritten)
+        chosen.map(ends_with).collect()
     }
 
     /// What the last event of `v` touches there, and how many outcomes it has; none if it can't be taken.
@@ -390,6 +447,18 @@ struct Sequence {
     last: Option<usize>,
     process: ProcessId,
     observed: bool,
+}
+
+impl Sequence {
+    /// The same events in an order that has chosen writes last.
+    fn ordered(&self, views: &Views) -> Sequence {
+        Sequence { events: views.sequence().collect(), ..*self }
+    }
+}
+
+/// Whether an access of a kind finds out what was written.
+fn is_read(kind: AccessKind) -> bool {
+    matches!(kind, AccessKind::Read | AccessKind::Update)
 }
 
 fn is_send(access: &Access) -> bool {

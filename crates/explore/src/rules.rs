@@ -42,8 +42,8 @@ pub struct Rules {
     pub compare_failures: bool,
     /// The sequence that reverses an observed race ends with an observer; taken out, with the race's later event.
     pub carry_observer: bool,
-    /// A varying step that a write overtakes follows it in the sequence, as its observer; taken out, it does not.
-    pub carry_reader: bool,
+    /// A sequence is planned with each view that its last event can have of writes which nobody observed; taken out, with one.
+    pub views: bool,
     /// An explored event that others follow without observers is kept in mind; taken out, it is woken by them.
     pub keep_unobserved: bool,
     /// Writes of overlapping, unequal sets of locations race unconditionally; taken out, if observed (CX13).
@@ -76,7 +76,7 @@ impl Default for Rules {
             single_event: true,
             compare_failures: true,
             carry_observer: true,
-            carry_reader: true,
+            views: true,
             keep_unobserved: true,
             unequal_writes: true,
             awaited_writes: true,

@@ -12,7 +12,7 @@ use mazurka_litmus::ast::Ast;
 use crate::corpus::Seed;
 use crate::random::Random;
 use crate::share::Work;
-use crate::{Broken, Checked, Only, Subject, check, check_only, generate, mutate, shrink};
+use crate::{Broken, Checked, Only, Subject, check, check_only, conditional, generate, mutate, shrink};
 
 /// What a campaign does.
 #[derive(Clone, Debug)]
@@ -67,13 +67,15 @@ pub struct Found {
     pub shrunk: Ast,
 }
 
-/// Program number `index` of a seed that compiles, and whether it is a mutant. Half are.
+/// Program number `index` of a seed that compiles, and whether it is a mutant. Half are, and a quarter of the others have steps
+/// that read and write conditionally, and little else.
 pub fn program(seed: u64, index: u64, corpus: &[Seed]) -> (Ast, bool) {
     let mut random = Random::for_program(seed, index);
     let mutant = index % 2 == 1 && !corpus.is_empty();
     loop {
         let ast = match (mutant, random.pick(corpus), random.pick(corpus)) {
             (true, Some(base), Some(other)) => mutate::mutant(&base.ast, &other.ast, &mut random),
+            _ if index.is_multiple_of(8) => conditional::program(&mut random),
             _ => generate::program(&mut random),
         };
         if mazurka_litmus::compile(&ast, &mazurka_litmus::Source::default(), &[]).is_ok() {

@@ -1,7 +1,7 @@
 //! Random programs, and the laws that every algorithm obeys on each of them.
 //!
 //! A program is run by brute force and under every algorithm, in several orders; [`check`] says which law is broken, if
-//! any. Programs come from [`generate`] (fresh) and [`mutate`] (mutants of a corpus of programs that broke something
+//! any. Programs come from [`generate`] (fresh; some by `conditional`, of steps that read and write conditionally) and [`mutate`] (mutants of a corpus of programs that broke something
 //! once); what breaks a law is made small by [`shrink`]. [`closures`] acts
 //! programs out in Rust, over the library; [`native`] turns them into C. [`abs`] is about ABS programs, and [`abs_text`] about texts that may be none.
 //! [`diamonds`] looks at labels themselves.
@@ -10,6 +10,7 @@ pub mod abs;
 pub mod abs_text;
 mod abs_well_formed;
 pub mod closures;
+mod conditional;
 pub mod corpus;
 pub mod diamonds;
 pub mod fuzz;
@@ -26,4 +27,4 @@ pub mod shrink;
 mod visit;
 mod writer;
 
-pub use laws::{Broken, Checked, ORDERS, Only, Subject, check, check_only};
+pub use laws::{Broken, Checked, Only, Subject, check, check_only};

@@ -1,6 +1,6 @@
 //! The laws of `optimal+observers`.
 //!
-//! 1. Every class modulo observers is reached, and every failure, every deadlock and every state in what processes know of
+//! 1. Every class modulo observers is reached, every way in which reads read from writes, and every failure, every deadlock and every state in what processes know of
 //!    it: shared memory at the end and the order of messages that nobody took are no part of a class.
 //! 2. No class is completed twice, and nothing is blocked.
 //! 3. The counts do not depend on the numbering of processes nor on the order of choices.
@@ -35,6 +35,8 @@ pub(crate) fn obeys<P: Program>(
     let judged = judged(program, options, seed)?;
     same("complete classes", &judged.complete.iter().collect(), &truth.observers.iter().collect())?;
     same("assumed classes", &judged.assumed.iter().collect(), &truth.observers_assumed.iter().collect())?;
+    // Computed without the order modulo observers: if that is wrong, both sides above are.
+    same("reads-from classes", &judged.reads_from, &truth.reads_from)?;
     same("what processes know in the end", &judged.known, &truth.known)?;
     same("failures", &judged.failures, &truth.failures)
         .map_err(|law| format!("{law}: {:?}, not {:?}", judged.failures, truth.failures))?;
@@ -73,6 +75,7 @@ const TOO_MUCH: &str = "too many executions, or too long ones";
 struct Judged {
     complete: Vec<Key>,
     assumed: Vec<Key>,
+    reads_from: BTreeSet<Key>,
     known: BTreeSet<Vec<i64>>,
     failures: BTreeSet<Failed>,
     deadlocks: BTreeSet<KnownDeadlock>,
@@ -176,6 +179,7 @@ impl<R: Run> Judge<R> {
             judged.assumed.push(class.clone());
         } else {
             judged.complete.push(class.clone());
+            judged.reads_from.insert(equivalence::reads_from(&trace, run.names()));
             judged.known.extend(knows.clone());
             judged.deadlocks.extend(deadlock(run).map(|(waiting, _)| (waiting, knows.clone())));
         }

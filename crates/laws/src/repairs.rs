@@ -1,6 +1,6 @@
 //! The repairs, by name: each can be taken out, and is then missed.
 
-use mazurka_explore::Rules;
+use mazurka_explore::{Algorithm, Rules};
 use mazurka_litmus::LabelRules;
 
 use crate::Subject;
@@ -14,75 +14,132 @@ pub struct BrokenBuild {
     pub instead: &'static str,
     /// The build.
     pub subject: Subject,
+    /// The algorithm that misses it most.
+    pub algorithm: Algorithm,
 }
 
-fn rules(repair: &'static str, instead: &'static str, change: fn(&mut Rules)) -> BrokenBuild {
+fn rules(
+    algorithm: Algorithm,
+    repair: &'static str,
+    instead: &'static str,
+    change: fn(&mut Rules),
+) -> BrokenBuild {
     let mut subject = Subject::default();
     change(&mut subject.rules);
-    BrokenBuild { repair, instead, subject }
+    BrokenBuild { repair, instead, subject, algorithm }
 }
 
-fn labels(repair: &'static str, instead: &'static str, change: fn(&mut LabelRules)) -> BrokenBuild {
+fn labels(
+    algorithm: Algorithm,
+    repair: &'static str,
+    instead: &'static str,
+    change: fn(&mut LabelRules),
+) -> BrokenBuild {
     let mut subject = Subject::default();
     change(&mut subject.labels);
-    BrokenBuild { repair, instead, subject }
+    BrokenBuild { repair, instead, subject, algorithm }
 }
 
 /// All builds that are broken on purpose.
 pub fn broken_builds() -> Vec<BrokenBuild> {
+    use Algorithm::{Convergent, Optimal, OptimalObservers, Source, SourceContext};
     vec![
-        rules("initials", "source tests weak initials", |r| r.initials = false),
-        rules("static-footprints", "source uses what a step really touched", |r| r.static_footprints = false),
-        rules("every-guard-writer", "a guarded step races with immediate predecessors only", |r| {
+        rules(Source, "initials", "source tests weak initials", |r| r.initials = false),
+        rules(Source, "static-footprints", "source uses what a step really touched", |r| {
+            r.static_footprints = false
+        }),
+        rules(Optimal, "every-guard-writer", "a guarded step races with immediate predecessors only", |r| {
             r.every_guard_writer = false;
         }),
-        rules("waiting-races", "a process that waits at the end does not race", |r| r.waiting_races = false),
-        rules("guard-must-hold", "a guard's writer races though the guard does not hold without it", |r| {
-            r.guard_must_hold = false;
+        rules(Optimal, "waiting-races", "a process that waits at the end does not race", |r| {
+            r.waiting_races = false
         }),
-        rules("rerun-varying", "optimal keeps the label of a reversed step", |r| r.rerun_varying = false),
-        rules("sleep-test", "optimal inserts redundant sequences", |r| r.sleep_test = false),
-        rules("weak-initials", "optimal follows only initials in a wakeup tree", |r| r.weak_initials = false),
-        rules("other-outcomes", "optimal forgets outcomes that no sequence has", |r| {
+        rules(
+            Optimal,
+            "guard-must-hold",
+            "a guard's writer races though the guard does not hold without it",
+            |r| {
+                r.guard_must_hold = false;
+            },
+        ),
+        rules(Optimal, "rerun-varying", "optimal keeps the label of a reversed step", |r| {
+            r.rerun_varying = false
+        }),
+        rules(Optimal, "sleep-test", "optimal inserts redundant sequences", |r| r.sleep_test = false),
+        rules(Optimal, "weak-initials", "optimal follows only initials in a wakeup tree", |r| {
+            r.weak_initials = false
+        }),
+        rules(Optimal, "other-outcomes", "optimal forgets outcomes that no sequence has", |r| {
             r.other_outcomes = false
         }),
-        rules("old-races", "optimal forgets the races of a shared prefix", |r| r.old_races = false),
-        rules("wake", "a sleeping process sleeps on", |r| r.wake = false),
-        rules("merge-asleep", "convergent merges states whoever slept there", |r| r.merge_asleep = false),
-        rules("merged-conflicts", "convergent forgets what is below a merged state", |r| {
+        rules(Optimal, "old-races", "optimal forgets the races of a shared prefix", |r| r.old_races = false),
+        rules(Optimal, "wake", "a sleeping process sleeps on", |r| r.wake = false),
+        rules(Convergent, "merge-asleep", "convergent merges states whoever slept there", |r| {
+            r.merge_asleep = false
+        }),
+        rules(Convergent, "merged-conflicts", "convergent forgets what is below a merged state", |r| {
             r.merged_conflicts = false;
         }),
-        rules("wake-needed", "convergent never wakes a sleeper", |r| r.wake_needed = false),
-        rules("need-enablers", "convergent forgets who enables a needed process", |r| {
+        rules(Convergent, "wake-needed", "convergent never wakes a sleeper", |r| r.wake_needed = false),
+        rules(Convergent, "need-enablers", "convergent forgets who enables a needed process", |r| {
             r.need_enablers = false
         }),
-        rules("race-everybody", "source+context races only those who go on", |r| r.race_everybody = false),
-        rules("single-event", "source+context cuts whatever leads to the same state", |r| {
+        rules(SourceContext, "race-everybody", "source+context races only those who go on", |r| {
+            r.race_everybody = false
+        }),
+        rules(SourceContext, "single-event", "source+context cuts whatever leads to the same state", |r| {
             r.single_event = false
         }),
-        rules("compare-failures", "source+context cuts what fails", |r| r.compare_failures = false),
-        rules("carry-observer", "the sequence of an observed race has no observer", |r| {
+        rules(SourceContext, "compare-failures", "source+context cuts what fails", |r| {
+            r.compare_failures = false
+        }),
+        rules(OptimalObservers, "carry-observer", "the sequence of an observed race has no observer", |r| {
             r.carry_observer = false;
         }),
-        rules("carry-reader", "a varying step that is overtaken does not follow the write", |r| {
-            r.carry_reader = false;
-        }),
-        rules("keep-unobserved", "an explored event is woken by what nobody has observed yet", |r| {
-            r.keep_unobserved = false;
-        }),
-        rules("unequal-writes", "writes of unequal sets of variables race only if observed", |r| {
-            r.unequal_writes = false;
-        }),
-        rules("awaited-writes", "writes that a guard waits for race only if observed", |r| {
-            r.awaited_writes = false;
-        }),
-        rules("selective", "messages race though the receive takes only one of them", |r| {
-            r.selective = false
-        }),
-        labels("guard-is-one-location", "each variable of a guard on its own", |l| {
+        rules(
+            OptimalObservers,
+            "views",
+            "a step that reads something new sees one order of unobserved writes",
+            |r| {
+                r.views = false;
+            },
+        ),
+        rules(
+            OptimalObservers,
+            "keep-unobserved",
+            "an explored event is woken by what nobody has observed yet",
+            |r| {
+                r.keep_unobserved = false;
+            },
+        ),
+        rules(
+            OptimalObservers,
+            "unequal-writes",
+            "writes of unequal sets of variables race only if observed",
+            |r| {
+                r.unequal_writes = false;
+            },
+        ),
+        rules(
+            OptimalObservers,
+            "awaited-writes",
+            "writes that a guard waits for race only if observed",
+            |r| {
+                r.awaited_writes = false;
+            },
+        ),
+        rules(
+            OptimalObservers,
+            "selective",
+            "messages race though the receive takes only one of them",
+            |r| r.selective = false,
+        ),
+        labels(Optimal, "guard-is-one-location", "each variable of a guard on its own", |l| {
             l.guard_is_one_location = false;
         }),
-        labels("static-labels", "labels of source are not static", |l| l.static_footprints = false),
-        labels("failed-try-lock", "a failed try_lock touches nothing", |l| l.failed_try_lock_counts = false),
+        labels(Source, "static-labels", "labels of source are not static", |l| l.static_footprints = false),
+        labels(Optimal, "failed-try-lock", "a failed try_lock touches nothing", |l| {
+            l.failed_try_lock_counts = false
+        }),
     ]
 }

@@ -3,7 +3,7 @@
 //! Everything here is computed from the labels alone, pair by pair, in the plainest way: the oracle stands on it, so
 //! it shares nothing with the clocks that algorithms use. The cost is quadratic and worse; it is for small programs.
 
-use mazurka_program::{AccessKind, Location, Names, ProcessId, Run};
+use mazurka_program::{Access, AccessKind, Location, Names, ProcessId, Run};
 
 use crate::Trace;
 use crate::dependence::{self, Awaited, Dependence};
@@ -159,24 +159,37 @@ pub fn reads_from(trace: &Trace, names: &Names) -> Key {
     let events = Canonical::new(trace, names);
     let mut key = events.header(trace, names);
     for &j in &events.order {
-        let mut sources: Vec<(u32, u32)> = Vec::new();
-        for access in trace.accesses(j) {
-            if !matches!(access.kind, AccessKind::Read | AccessKind::Update) {
-                continue;
-            }
-            for location in access.locations() {
-                let writes = |i: &usize| written(trace, *i).any(|l| l == location);
-                let source = (0..j).rev().find(writes).map_or(0, |i| events.rank[i] + 1);
-                sources.push((location.0, source));
-            }
-        }
-        sources.sort_unstable();
-        sources.dedup();
+        let reads = |access: &&Access| matches!(access.kind, AccessKind::Read | AccessKind::Update);
+        let read = trace.accesses(j).iter().filter(reads).flat_map(|access| access.locations());
+        let mut locations: Vec<Location> = read.collect();
+        locations.sort_unstable();
+        locations.dedup();
         // Where an event reads is fixed by what its process has read so far, so only the sources matter.
-        key.push(sources.len() as u32);
-        key.extend(sources.into_iter().map(|(_, source)| source));
+        key.push(locations.len() as u32);
+        for location in locations {
+            let writers = (0..j).rev().filter(|&i| written(trace, i).any(|l| l == location));
+            let mut sources: Vec<u32> = seen(trace, writers, location).map(|i| events.rank[i]).collect();
+            sources.sort_unstable();
+            key.push(sources.len() as u32);
+            key.extend(sources);
+        }
     }
     Key(key)
+}
+
+/// Of the writers of a location, the last first, those whose writes a read of it sees: the last one. Of messages all since a write of
+/// another kind: who looks at a mailbox without taking anything sees which are there, not in which order.
+fn seen(
+    trace: &Trace,
+    writers: impl Iterator<Item = usize>,
+    location: Location,
+) -> impl Iterator<Item = usize> {
+    let sends = move |i: usize| {
+        let to = |access: &Access| access.locations().any(|l| l == location);
+        trace.accesses(i).iter().any(|access| access.kind == AccessKind::Send && to(access))
+    };
+    let mut over = false;
+    writers.take_while(move |&i| !std::mem::replace(&mut over, !sends(i)))
 }
 
 /// The events of a trace in an order that depends on no interleaving: by the names of their processes.

@@ -276,7 +276,7 @@ impl Trace {
         self.touch(&label.accesses, process, previous);
         self.find_immediate_races(label);
         if let Some(guard) = label.guard {
-            self.find_guard_races(process, previous, guard, holds);
+            self.find_guard_races(process, previous, guard, &label.waited_for, holds);
         }
         let history = &mut self.processes[process.index()].positions;
         history.push(self.events.len() as u32);
@@ -419,12 +419,13 @@ impl Trace {
         process: ProcessId,
         previous: Option<usize>,
         guard: Guard,
+        waited_for: &[Location],
         mut holds: impl FnMut(GuardId, usize) -> bool,
     ) {
         let (start, second) = (self.races.len(), self.events.len() as u32);
         let mut found = std::mem::take(&mut self.races);
-        self.guard_writers(process, previous, guard, |first| {
-            if holds(guard.id, first as usize) {
+        self.writers(process, previous, guard.location, |first| {
+            if holds(guard.id, first as usize) && !self.leads_to(first, process, previous, waited_for) {
                 found.push(Race { first, second, immediate: !self.is_followed(first) });
             }
         });
@@ -441,23 +442,41 @@ impl Trace {
         mut holds: impl FnMut(GuardId, usize) -> bool,
         mut found: impl FnMut(usize),
     ) {
-        self.guard_writers(process, self.previous(process), guard, |first| {
+        self.writers(process, self.previous(process), guard.location, |first| {
             if holds(guard.id, first as usize) {
                 found(first as usize);
             }
         });
     }
 
-    /// Writers of one location are ordered by happens-before, so those that the process's previous event follows
-    /// are the first ones.
-    fn guard_writers(
+    /// Whether an event is, or happens before, one that a step of a process waited for besides its guard: the step can't come
+    /// before it then, whatever the guard says.
+    fn leads_to(
+        &self,
+        first: u32,
+        process: ProcessId,
+        previous: Option<usize>,
+        waited_for: &[Location],
+    ) -> bool {
+        let mut leads = false;
+        for &location in waited_for {
+            self.writers(process, previous, location, |writer| {
+                leads |= writer == first || self.happens_before(first as usize, writer as usize);
+            });
+        }
+        leads
+    }
+
+    /// The writers of a location that do not happen before a process's previous event. Writers of one location are ordered by
+    /// happens-before, so those that the previous event follows are the first ones.
+    fn writers(
         &self,
         process: ProcessId,
         previous: Option<usize>,
-        guard: Guard,
+        location: Location,
         mut with: impl FnMut(u32),
     ) {
-        let mut next = self.locations.get(guard.location.0 as usize).map_or(NONE, |heads| heads.write);
+        let mut next = self.locations.get(location.0 as usize).map_or(NONE, |heads| heads.write);
         while let Some(&Link { position: write, before, .. }) = self.links.get(next as usize) {
             next = before;
             // The event that is being entered does not race with itself.

@@ -7,7 +7,7 @@
 //! A location's accesses are looked through backwards from each event. That may end early: what is read is a barrier,
 //! since all writes before it come before it (their order is observed), and all accesses after it come after it.
 
-use mazurka_program::{AccessKind, Guard, Location, ProcessId, Run};
+use mazurka_program::{AccessKind, Location, ProcessId, Run};
 use mazurka_trace::dependence::{self, Awaited};
 use mazurka_trace::{Dependence, Trace};
 
@@ -115,7 +115,7 @@ impl ObservedOrder {
             run.waiting(&mut |process, guard| {
                 let Some(guard) = guard else { return };
                 let previous = trace.previous(process);
-                self.guard_writers(trace, process, trace.len(), previous, guard, |e| {
+                self.writers(trace, process, trace.len(), previous, guard.location, |e| {
                     if !rules.guard_must_hold || run.guard_holds_at(guard.id, e) {
                         races.push(Reversal { e, process, second: None });
                     }
@@ -289,25 +289,39 @@ impl ObservedOrder {
             }
         }
         let Some(guard) = guard else { return };
-        self.guard_writers(trace, process, at, previous, guard, |first| {
+        self.writers(trace, process, at, previous, guard.location, |first| {
             let holds = !rules.guard_must_hold || run.guard_holds_at(guard.id, first);
-            if holds && (rules.every_guard_writer || immediate(first)) {
+            if holds
+                && !self.leads_to(trace, first, at, previous)
+                && (rules.every_guard_writer || immediate(first))
+            {
                 races.push(Reversal { e: first, process, second: Some(at) });
             }
         });
     }
 
-    /// The writers of a guard before a position that do not happen before its process's previous event, the last first.
-    fn guard_writers(
+    /// Whether an event is, or happens before, one that the step at a position waited for besides its guard.
+    fn leads_to(&self, trace: &Trace, first: usize, at: usize, previous: Option<usize>) -> bool {
+        let mut leads = false;
+        for &location in trace.waited_for(at) {
+            self.writers(trace, trace.process(at), at, previous, location, |writer| {
+                leads |= self.happens_before(trace, first, writer);
+            });
+        }
+        leads
+    }
+
+    /// The writers of a location before a position that do not happen before a process's previous event, the last first.
+    fn writers(
         &self,
         trace: &Trace,
         process: ProcessId,
         before: usize,
         previous: Option<usize>,
-        guard: Guard,
+        location: Location,
         mut with: impl FnMut(usize),
     ) {
-        let Some(list) = self.touched.get(guard.location.0 as usize) else { return };
+        let Some(list) = self.touched.get(location.0 as usize) else { return };
         let writes = list.iter().rev().filter(|touch| (touch.at as usize) < before && !touch.kind.is_read());
         for write in writes.map(|touch| touch.at as usize) {
             if previous.is_some_and(|previous| self.happens_before(trace, write, previous)) {

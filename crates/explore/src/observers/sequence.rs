@@ -90,6 +90,11 @@ enum Late<'a> {
 }
 
 impl<M: Mail> Observed<'_, M> {
+    /// Whether the event at `i` happens before the later one at `k` directly. They are of different processes.
+    pub fn precedes(&mut self, sequence: &[Step<'_>], i: usize, k: usize) -> bool {
+        self.follows(sequence, i..i + 1, Late::Within(k))
+    }
+
     /// Whether some event of `sequence[from..k]` happens before the one at `k`, which none of them is the process of.
     pub fn overtaken_since(&mut self, sequence: &[Step<'_>], from: usize, k: usize) -> bool {
         self.follows(sequence, from..k, Late::Within(k))

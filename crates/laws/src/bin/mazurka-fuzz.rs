@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 use mazurka_explore::Algorithm;
 use mazurka_laws::fuzz::{Campaign, Outcome, run};
 use mazurka_laws::repairs::broken_builds;
-use mazurka_laws::{ORDERS, Only, Subject, abs, abs_text, closures, corpus};
+use mazurka_laws::{Only, Subject, abs, abs_text, closures, corpus};
+
+/// In how many orders a program is checked under one algorithm by itself.
+const ORDERS: u64 = 4;
 
 /// What programs are checked under.
 const ALL: &str = "naive, source, optimal, optimal+observers, source+context and convergent";
@@ -19,8 +22,10 @@ const USAGE: &str = "usage: mazurka-fuzz [options]
   --threads N   how many threads (default: all cores)
   --corpus T    make mutants only of programs of the corpus with T in their name
   --only A      check algorithm A by itself, on small programs, in several orders each: many more programs
+  --orders N    with --only: in how many orders each program is checked (default 4)
   --dead-variables  with --only convergent: states without what no code that is left to run can read
   --without R   take repair R out of the algorithms and see the laws break
+  --repairs     take each repair out in turn, for at most --seconds each, and tell when it was missed
   --closures    act the programs out in Rust, over the library, and compare
   --native      turn the programs into C, and compare
   --cc C        with --native: the compiler
@@ -47,6 +52,7 @@ fn main() -> ExitCode {
         arguments.len() < all
     };
     let what = (asked("--closures"), asked("--abs"), asked("--abs-text"));
+    let repairs = asked("--repairs");
     let campaign = match options(arguments.into_iter(), dead_variables) {
         Ok(campaign) => campaign,
         Err(message) => {
@@ -56,6 +62,7 @@ fn main() -> ExitCode {
     };
     let wrong = match what {
         (false, false, false) if native => fuzz_native(campaign, compiler),
+        (false, false, false) if repairs => fuzz_repairs(&campaign),
         (false, false, false) => fuzz_laws(&campaign),
         (true, false, false) => fuzz_closures(campaign),
         (false, true, false) => fuzz_abs(campaign),
@@ -74,6 +81,32 @@ fn fuzz_laws(campaign: &Campaign) -> bool {
     let outcome = run(campaign);
     report(campaign, &outcome);
     outcome.found.is_some()
+}
+
+/// Takes each repair out in turn; gives whether one is not missed.
+fn fuzz_repairs(campaign: &Campaign) -> bool {
+    println!("seed {}: corpus of {} programs", campaign.seed, campaign.corpus.len());
+    let mut unnoticed = false;
+    for build in broken_builds() {
+        // Many small programs under the one algorithm first, then fewer and larger ones under all of them.
+        let half = campaign.time.map(|time| time / 2);
+        let all = Campaign { subject: build.subject, time: half, ..campaign.clone() };
+        let only = Only { algorithm: build.algorithm, dead_variables: false, orders: ORDERS };
+        let mut outcomes = vec![run(&Campaign { only: Some(only), ..all.clone() })];
+        if outcomes[0].found.is_none() {
+            outcomes.push(run(&all));
+        }
+        let programs: u64 = outcomes.iter().map(|o| o.held + o.agreed + o.too_large).sum();
+        let seconds: f64 = outcomes.iter().map(|o| o.time.as_secs_f64()).sum();
+        let found = outcomes.iter().find_map(|outcome| outcome.found.as_ref());
+        let noticed = match found {
+            Some(found) => format!("noticed after {programs} programs: {}", found.broken),
+            None => format!("NOT NOTICED in {programs} programs"),
+        };
+        println!("{:<24} {seconds:>6.1} s  {noticed}", build.repair);
+        unnoticed |= found.is_none();
+    }
+    unnoticed
 }
 
 /// Takes the compiler out of the arguments.
@@ -245,6 +278,7 @@ fn options(mut arguments: impl Iterator<Item = String>, dead_variables: bool) ->
         corpus: corpus::seeds(),
         only: None,
     };
+    let mut orders = None;
     while let Some(option) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{option} needs a value"))?;
         if option == "--corpus" {
@@ -256,7 +290,7 @@ fn options(mut arguments: impl Iterator<Item = String>, dead_variables: bool) ->
         }
         if option == "--only" {
             let algorithm = value.parse().map_err(|error| format!("--only: {error}"))?;
-            campaign.only = Some(Only { algorithm, dead_variables });
+            campaign.only = Some(Only { algorithm, dead_variables, orders: ORDERS });
             continue;
         }
         if option == "--without" {
@@ -270,8 +304,14 @@ fn options(mut arguments: impl Iterator<Item = String>, dead_variables: bool) ->
             "--seconds" => campaign.time = Some(Duration::from_secs(number)),
             "--first" => campaign.first = number,
             "--threads" => campaign.threads = number as usize,
+            "--orders" => orders = Some(number),
             _ => return Err(format!("unknown option {option}")),
         }
+    }
+    match (&mut campaign.only, orders) {
+        (Some(only), Some(orders)) => only.orders = orders,
+        (None, Some(_)) => return Err("--orders goes with --only".to_owned()),
+        (_, None) => {}
     }
     if dead_variables && campaign.only.is_none_or(|only| only.algorithm != Algorithm::Convergent) {
         return Err("--dead-variables goes with --only convergent".to_owned());
@@ -290,7 +330,7 @@ fn broken_build(name: &str) -> Result<Subject, String> {
 
 fn report(campaign: &Campaign, outcome: &Outcome) {
     let algorithms = match campaign.only {
-        Some(only) => format!("{only}, in {ORDERS} orders each"),
+        Some(only) => only.to_string(),
         None => ALL.to_owned(),
     };
     println!(
@@ -301,9 +341,11 @@ fn report(campaign: &Campaign, outcome: &Outcome) {
         outcome.time.as_secs_f64()
     );
     match campaign.only {
-        Some(_) => println!("too large for brute force: {} that were left out", outcome.too_large),
-        None => println!(
-            "too large for brute force: {} on which all orders of source and optimal agree, {} that were left out",
+        Some(only) if only.algorithm != Algorithm::OptimalObservers => {
+            println!("too large for brute force: {} that were left out", outcome.too_large);
+        }
+        _ => println!(
+            "too large for brute force: {} on which all orders agree, {} that were left out",
             outcome.agreed, outcome.too_large
         ),
     }
@@ -313,7 +355,7 @@ fn report(campaign: &Campaign, outcome: &Outcome) {
             println!("LAW BROKEN by program {} of seed {}: {}", found.index, campaign.seed, found.broken);
             let only = campaign.only.map_or(String::new(), |only| {
                 let dead = if only.dead_variables { " --dead-variables" } else { "" };
-                format!(" --only {}{dead}", only.algorithm)
+                format!(" --only {}{dead} --orders {}", only.algorithm, only.orders)
             });
             println!(
                 "again: mazurka-fuzz --seed {} --first {} --programs 1{only}",
