@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use mazurka_program::FailureKind;
+use mazurka_program::{FailureKind, ProcessId};
 
 use crate::model::{Binary, ConstructorId, Span};
 use crate::value::{self, Closure, NumberFault, Value};
@@ -15,6 +15,8 @@ pub struct Thrown {
     pub value: Value,
     /// Where it was thrown.
     pub span: Span,
+    /// The task that threw it first, once it has left the instruction: those that take it from a future throw it again.
+    pub thrower: Option<ProcessId>,
     /// What a failure by it is called.
     pub kind: FailureKind,
     /// What the machine says of an exception of its own, where the value does not.
@@ -71,7 +73,7 @@ pub fn exception(image: &Image, id: ConstructorId, kind: FailureKind, about: &st
     let arguments = (0..constructor.arity).map(|_| Value::text(about)).collect();
     let value = Value::data(constructor.tag, arguments);
     let about = if constructor.arity == 0 { about.to_owned() } else { String::new() };
-    Fault::Throw(Rc::new(Thrown { value, span, kind, about }))
+    Fault::Throw(Rc::new(Thrown { value, span, thrower: None, kind, about }))
 }
 
 /// What an arithmetic operation without a result comes to.
