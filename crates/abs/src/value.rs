@@ -16,7 +16,7 @@ use num_bigint::BigInt;
 
 pub use number::{
     NumberFault, add, divide, divide_ints, from_big, modulo, multiply, negate, part, power, subtract, to_big,
-    truncate,
+    truncate, words,
 };
 pub use show::{Names, Sequences, show, to_text};
 
@@ -202,11 +202,20 @@ impl PartialOrd for Value {
 
 impl Ord for Value {
     fn cmp(&self, other: &Value) -> Ordering {
+        self.compare(other).0
+    }
+}
+
+impl Value {
+    /// The order of two values, and how many pairs of values within them were looked at.
+    pub fn compare(&self, other: &Value) -> (Ordering, u64) {
         if !self.is_nested() || !other.is_nested() {
-            return shallow(self, other);
+            return (shallow(self, other), 1);
         }
         let mut rest: Vec<(&Value, &Value)> = vec![(self, other)];
+        let mut pairs = 0;
         while let Some((a, b)) = rest.pop() {
+            pairs += 1;
             let order = match (a, b) {
                 (Value::Data(x), Value::Data(y)) if !Rc::ptr_eq(x, y) => {
                     rest.extend(x.arguments.iter().zip(&y.arguments).rev());
@@ -219,10 +228,10 @@ impl Ord for Value {
                 _ => shallow(a, b),
             };
             if order != Ordering::Equal {
-                return order;
+                return (order, pairs);
             }
         }
-        Ordering::Equal
+        (Ordering::Equal, pairs)
     }
 }
 

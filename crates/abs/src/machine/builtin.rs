@@ -51,6 +51,18 @@ pub fn call(
     }
 }
 
+/// What a call takes besides one operation for what it is given, or gives: sets may have to be copied, texts and numbers
+/// may be long.
+pub fn surcharge(values: &[Value]) -> u64 {
+    let of = |value: &Value| match value {
+        Value::Set(set) => set.len() as u64 / 16,
+        Value::Text(text) => text.len() as u64 / 32,
+        Value::Big(_) | Value::Rat(_) => value::words(value).pow(2) / 64,
+        _ => 0,
+    };
+    values.iter().map(of).sum()
+}
+
 /// Whether a function makes names matter: it puts references in order, or makes a text of them. Sets have their
 /// references from these.
 pub fn tells_names(builtin: Builtin, arguments: &[Value]) -> bool {
