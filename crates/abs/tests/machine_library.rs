@@ -82,6 +82,7 @@ fn forms_of_expressions_and_types() {
           def E make(Int n) = E(n);
           interface I { Unit fail(Plain p); } class C implements I { Unit fail(Plain p) { throw p; } }",
         r#"assert f(Just(3)) == 3 && f(Nothing) == 0;
+         if True then 1 else 2; if (f(Nothing) == 0) then 1 else 2; if (True) { skip; } else skip;
          assert `a\T\\b\n\$\`$1$` == "a\\T\\\\b\\n$`1";
          E e = make(4); Exception x = e; List<E> l = list[e];
          try { throw x; } catch { E(n) => assert n == 4; }

@@ -84,16 +84,13 @@ impl Meter {
                 Value::Big(number) => {
                     self.meets(number, number.bits() as usize / 8);
                 }
-                Value::Data(data) => {
-                    if self.meets(data, size_of::<Data>() + size_of_val(&*data.arguments) + ALLOCATION) {
-                        rest.extend(&data.arguments);
-                    }
+                // What was met has been counted with all that it holds.
+                Value::Data(data)
+                    if self.meets(data, size_of::<Data>() + size_of_val(&*data.arguments) + ALLOCATION) =>
+                {
+                    rest.extend(&data.arguments);
                 }
-                Value::Set(set) => {
-                    if self.meets(set, set.len() * ELEMENT) {
-                        rest.extend(&**set);
-                    }
-                }
+                Value::Set(set) if self.meets(set, set.len() * ELEMENT) => rest.extend(&**set),
                 _ => {}
             }
         }
