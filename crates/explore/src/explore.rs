@@ -88,6 +88,10 @@ pub fn explore<P: Program>(
         if !program.begin_again() {
             return summary;
         }
+        if let Some(most) = limit.filter(|most| started.elapsed() >= *most) {
+            summary.not_exhaustive = Some(NotExhaustive::Time(most));
+            return summary;
+        }
         monitor.begin_again();
     }
 }
