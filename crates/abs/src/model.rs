@@ -282,13 +282,7 @@ pub enum Effect {
     /// `o!m(..)`: gives a future.
     Call { callee: Expr, method: MethodName, arguments: Vec<Expr> },
     /// `o.m(..)`: within one cog a call, else the same as `!` and `get`.
-    SyncCall {
-        callee: Expr,
-        method: MethodName,
-        arguments: Vec<Expr>,
-        /// Whether the method is declared never to wait.
-        atomic: bool,
-    },
+    SyncCall { callee: Expr, method: MethodName, arguments: Vec<Expr> },
     /// `f.get`
     Get(Expr),
     /// `random(n)`: 0 to n-1, each of them.

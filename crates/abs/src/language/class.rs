@@ -209,7 +209,7 @@ impl<'a> Compiler<'a> {
 
     /// Reports calls in the initialisation, of methods of the object itself, that may wait.
     fn check_init(&mut self, init: &model::Body, methods: &[(MethodName, MethodId)]) {
-        let waits = |kind: &StatementKind| may_wait(kind) || chooses(kind);
+        let waits = |kind: &StatementKind| self.may_wait(kind) || chooses(kind);
         if let Some(found) = self.called_wait(&init.statements, methods, waits) {
             let message = "what may wait can't be called in the initialisation of an object";
             let help = "do it in the method `run`, which is called when the object is there";
@@ -226,7 +226,8 @@ impl<'a> Compiler<'a> {
                 continue;
             }
             let statements = &method.body.statements;
-            let diagnostic = match first(statements, may_wait) {
+            let waits = |kind: &StatementKind| self.may_wait(kind);
+            let diagnostic = match first(statements, waits) {
                 Some(waits) => {
                     let message = format!("the method `{}` is atomic, so it may not wait", method.name);
                     Some(
@@ -235,12 +236,33 @@ impl<'a> Compiler<'a> {
                             .also(method.span, "the method"),
                     )
                 }
-                None => self.called_wait(statements, methods, may_wait).map(|found| {
+                None => self.called_wait(statements, methods, waits).map(|found| {
                     found.diagnostic("what may wait can't be called in a method that is atomic")
                 }),
             };
             diagnostic.into_iter().for_each(|diagnostic| self.report(diagnostic));
         }
+    }
+
+    /// Whether a statement may release the cog or block it.
+    fn may_wait(&self, statement: &StatementKind) -> bool {
+        match statement {
+            StatementKind::Await(_) | StatementKind::Suspend => true,
+            StatementKind::Effect(_, Effect::Get(_)) => true,
+            StatementKind::Effect(_, Effect::SyncCall { callee, .. }) => {
+                !matches!(callee.kind, ExprKind::This) && !self.atomic_calls.contains(&callee.span)
+            }
+            _ => false,
+        }
+    }
+
+    /// Notes whether the method that is called on what stands at a place is declared never to wait. A method of a trait is
+    /// lowered for each class that uses it, and the last answer is for the present class.
+    pub(crate) fn note_atomic(&mut self, callee: Span, atomic: bool) {
+        match atomic {
+            true => self.atomic_calls.insert(callee),
+            false => self.atomic_calls.remove(&callee),
+        };
     }
 
     /// What waits in the methods of the object itself that statements call, directly or not.
@@ -296,18 +318,6 @@ fn own_calls(statements: &[Statement], found: &mut dyn FnMut(MethodName, Span)) 
             found(*method, statement.span);
         }
     });
-}
-
-/// Whether a statement may release the cog or block it.
-fn may_wait(statement: &StatementKind) -> bool {
-    match statement {
-        StatementKind::Await(_) | StatementKind::Suspend => true,
-        StatementKind::Effect(_, Effect::Get(_)) => true,
-        StatementKind::Effect(_, Effect::SyncCall { callee, atomic, .. }) => {
-            !atomic && !matches!(callee.kind, ExprKind::This)
-        }
-        _ => false,
-    }
 }
 
 /// Whether a statement is a step of its own because of a choice.

@@ -64,7 +64,8 @@ impl<'a> Body<'_, 'a> {
                         "a synchronous call to another object, of a method that is not `[Atomic]`,",
                     );
                 }
-                Right::Effect(Effect::SyncCall { callee, method, arguments, atomic }, ty)
+                self.compiler.note_atomic(callee.span, atomic);
+                Right::Effect(Effect::SyncCall { callee, method, arguments }, ty)
             }
             ExprKind::Original(arguments) => self.original(arguments, expr.span),
             ExprKind::Apply(path, arguments) if self.is_random(path) => self.random(arguments, expr.span),
@@ -282,7 +283,7 @@ impl<'a> Body<'_, 'a> {
         let arguments =
             self.arguments("original", arguments, &parameters, span, info.span).unwrap_or_default();
         let callee = model::Expr { kind: model::ExprKind::This, span };
-        Right::Effect(Effect::SyncCall { callee, method, arguments, atomic: info.atomic }, info.result)
+        Right::Effect(Effect::SyncCall { callee, method, arguments }, info.result)
     }
 
     /// Whether a function is `random` of the standard library.

@@ -99,7 +99,7 @@ impl Compiler {
                 let arguments = all(arguments);
                 Instr::Call { target, callee: self.expression(callee), method: method.0, arguments }
             }
-            Effect::SyncCall { callee, method, arguments, .. } => {
+            Effect::SyncCall { callee, method, arguments } => {
                 let (arguments, on_this) = (all(arguments), matches!(callee.kind, ExprKind::This));
                 let callee = self.expression(callee);
                 Instr::SyncCall { target, callee, method: method.0, arguments, on_this }
