@@ -48,6 +48,7 @@ mod facts;
 mod failure;
 mod foresee;
 mod guard;
+mod memory;
 mod naming;
 mod record;
 mod run;

@@ -85,9 +85,8 @@ pub struct Model {
 pub struct Known {
     pub nil: ConstructorId,
     pub cons: ConstructorId,
-    pub nothing: ConstructorId,
-    pub just: ConstructorId,
-    pub pair: ConstructorId,
+    pub empty_map: ConstructorId,
+    pub insert_assoc: ConstructorId,
     pub division_by_zero: ConstructorId,
     pub assertion_failed: ConstructorId,
     pub pattern_match_failed: ConstructorId,
@@ -161,19 +160,6 @@ pub enum Builtin {
     SetElements,
     /// `take(set)`: the least element; fails on the empty set.
     SetTake,
-    MapEmpty,
-    /// `put(map, key, value)`: replaces. (`insert(map, pair)` is written in terms of it.)
-    MapPut,
-    /// `lookup(map, key)`: `Maybe`.
-    MapLookup,
-    /// `removeKey(map, key)`
-    MapRemove,
-    /// `keys(map)`: a set.
-    MapKeys,
-    /// `values(map)`: a list in the order of keys.
-    MapValues,
-    /// `entries(map)`: a list of pairs in the order of keys. `entriesSet` and the like are written in terms of it.
-    MapEntries,
 }
 
 /// An interface.

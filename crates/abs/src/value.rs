@@ -1,4 +1,4 @@
-//! Values of ABS programs: numbers of any size, texts, data, references to objects and futures, sets, maps.
+//! Values of ABS programs: numbers of any size, texts, data, references to objects and futures, sets.
 //!
 //! Values are shared, never changed: a copy costs a count. Nothing here recurses over the depth of a value, so a list may
 //! be as long as memory allows. Equality and order are structural; data are ordered by the name of the constructor,
@@ -9,16 +9,16 @@ mod number;
 mod show;
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use num_bigint::BigInt;
 
 pub use number::{
     NumberFault, add, divide, divide_ints, from_big, modulo, multiply, negate, part, power, subtract, to_big,
-    truncate,
+    truncate, words,
 };
-pub use show::{Names, show};
+pub use show::{Names, Sequences, show, to_text};
 
 /// What an object or a future is called, whatever the interleaving.
 #[derive(Debug)]
@@ -92,8 +92,6 @@ pub enum Value {
     Data(Rc<Data>),
     /// A set.
     Set(Rc<BTreeSet<Value>>),
-    /// A map.
-    Map(Rc<BTreeMap<Value, Value>>),
     /// A function: in function parameters only.
     Closure(Rc<Closure>),
 }
@@ -130,14 +128,13 @@ impl Value {
             Value::Future(_) => 6,
             Value::Atom(_) | Value::Data(_) => 7,
             Value::Set(_) => 8,
-            Value::Map(_) => 9,
-            Value::Closure(_) => 10,
+            Value::Closure(_) => 9,
         }
     }
 
     /// Whether the value holds other values that may hold further ones.
     fn is_nested(&self) -> bool {
-        matches!(self, Value::Data(_) | Value::Set(_) | Value::Map(_))
+        matches!(self, Value::Data(_) | Value::Set(_))
     }
 
     /// Whether there is a reference to an object or a future in it.
@@ -150,7 +147,7 @@ impl Value {
         found
     }
 
-    /// Calls `with` for every value within this one, itself included. A set's and a map's keys are told apart.
+    /// Calls `with` for every value within this one, itself included. What is within a set is told apart.
     pub fn visit(&self, with: &mut dyn FnMut(&Value, bool)) {
         let mut rest: Vec<(&Value, bool)> = vec![(self, false)];
         while let Some((value, in_key)) = rest.pop() {
@@ -158,9 +155,6 @@ impl Value {
             match value {
                 Value::Data(data) => rest.extend(data.arguments.iter().map(|value| (value, in_key))),
                 Value::Set(set) => rest.extend(set.iter().map(|value| (value, true))),
-                Value::Map(map) => {
-                    rest.extend(map.iter().flat_map(|(key, value)| [(key, true), (value, in_key)]));
-                }
                 _ => {}
             }
         }
@@ -186,11 +180,6 @@ impl Drop for Data {
                         rest.extend(set);
                     }
                 }
-                Value::Map(map) => {
-                    if let Ok(map) = Rc::try_unwrap(map) {
-                        rest.extend(map.into_iter().flat_map(|(key, value)| [key, value]));
-                    }
-                }
                 _ => {}
             }
         }
@@ -213,11 +202,20 @@ impl PartialOrd for Value {
 
 impl Ord for Value {
     fn cmp(&self, other: &Value) -> Ordering {
+        self.compare(other).0
+    }
+}
+
+impl Value {
+    /// The order of two values, and how many pairs of values within them were looked at.
+    pub fn compare(&self, other: &Value) -> (Ordering, u64) {
         if !self.is_nested() || !other.is_nested() {
-            return shallow(self, other);
+            return (shallow(self, other), 1);
         }
         let mut rest: Vec<(&Value, &Value)> = vec![(self, other)];
+        let mut pairs = 0;
         while let Some((a, b)) = rest.pop() {
+            pairs += 1;
             let order = match (a, b) {
                 (Value::Data(x), Value::Data(y)) if !Rc::ptr_eq(x, y) => {
                     rest.extend(x.arguments.iter().zip(&y.arguments).rev());
@@ -227,18 +225,13 @@ impl Ord for Value {
                     rest.extend(x.iter().zip(y.iter()).rev());
                     x.len().cmp(&y.len())
                 }
-                (Value::Map(x), Value::Map(y)) if !Rc::ptr_eq(x, y) => {
-                    rest.extend(x.values().zip(y.values()).rev());
-                    rest.extend(x.keys().zip(y.keys()).rev());
-                    x.len().cmp(&y.len())
-                }
                 _ => shallow(a, b),
             };
             if order != Ordering::Equal {
-                return order;
+                return (order, pairs);
             }
         }
-        Ordering::Equal
+        (Ordering::Equal, pairs)
     }
 }
 

@@ -14,7 +14,7 @@ use mazurka_report::{Method, Report, ToldExecution, ToldExecutions, Wording, rep
 use mazurka_trace::Trace;
 
 use crate::trouble::Trouble;
-use crate::{input, litmus};
+use crate::{input, litmus, output};
 
 /// So many executions are told by `--traces`.
 const MOST_TRACES: usize = 100;
@@ -97,6 +97,12 @@ pub fn load(paths: &[PathBuf], options: &[String]) -> Result<(Abs, Wishes), Trou
         if options.params[..at].iter().any(|(other, _)| other == name) {
             return Err(Trouble::input(format!("--param {name} is given twice")));
         }
+    }
+    if let Some(svg) = &options.svg {
+        let name = svg.display();
+        let refused =
+            |error| Trouble::input(format!("{name}: the diagram can't be written: {error}")).at(&name);
+        output::writable(svg).map_err(refused)?;
     }
     let sources: Vec<Source> = paths.iter().map(|path| source(path)).collect::<Result<_, _>>()?;
     let reading = Options { dialect: options.dialect, parameters: options.params };
@@ -238,9 +244,11 @@ fn draw(program: &Abs, path: &Path, observer: &Observer, report: &mut Report) ->
         return Ok(());
     };
     let diagram = Diagram::of(program, schedule).map_err(Trouble::internal)?;
-    std::fs::write(path, diagram.svg()).map_err(|error| {
-        Trouble::input(format!("{name}: the diagram can't be written: {error}")).at(&name)
-    })?;
+    if let Err(error) = std::fs::write(path, diagram.svg()) {
+        // There was a way to write it before the search. The verdict is told all the same.
+        report.notes.push(format!("{name} was not written: {error}"));
+        return Ok(());
+    }
     let what = match (failed, replayed) {
         (Some(_), _) => "the failure",
         (None, Some(_)) => "the schedule",

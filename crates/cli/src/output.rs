@@ -1,6 +1,8 @@
 //! Where text goes, and what can be seen there.
 
+use std::fs::OpenOptions;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::Path;
 
 use crate::trouble::Trouble;
 
@@ -21,6 +23,19 @@ pub fn stdout(text: &str) -> Result<(), Trouble> {
 /// Writes to stderr, if it can be written to.
 pub fn stderr(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Whether a file can be written when the time comes, as far as can be told now. Leaves everything as it is.
+pub fn writable(path: &Path) -> std::io::Result<()> {
+    match std::fs::metadata(path) {
+        // To open a pipe or a device may do something, or wait for somebody.
+        Ok(there) if !there.is_file() && !there.is_dir() => Ok(()),
+        Ok(_) => OpenOptions::new().append(true).open(path).map(drop),
+        Err(_) => {
+            OpenOptions::new().write(true).create_new(true).open(path)?;
+            std::fs::remove_file(path)
+        }
+    }
 }
 
 /// How wide a line on stdout may be.

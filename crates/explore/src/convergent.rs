@@ -128,7 +128,7 @@ impl<R: Run> Search<'_, R> {
         while !self.nodes.is_empty() {
             self.walk.back_to(self.nodes.len() - 1);
             if !self.advance()? {
-                self.leave();
+                self.leave()?;
             }
         }
         ControlFlow::Continue(())
@@ -347,7 +347,7 @@ impl<R: Run> Search<'_, R> {
     }
 
     /// The state of the last node has been explored.
-    fn leave(&mut self) {
+    fn leave(&mut self) -> ControlFlow<()> {
         let node = self.nodes.pop().expect("a node to leave");
         let names = node.names.as_ref();
         let below = node.records.words();
@@ -361,6 +361,9 @@ impl<R: Run> Search<'_, R> {
             _ => self.store.close(node.state),
         }
         self.close_edge(below);
+        // What is known of a state may take longer to write down than many steps.
+        self.walk.worked(below.len());
+        if self.walk.look_is_due() { self.walk.look_between() } else { ControlFlow::Continue(()) }
     }
 
     /// What lies behind the last step of the last node is known: `T` grows by those whose steps there conflict with it.

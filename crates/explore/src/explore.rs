@@ -1,6 +1,7 @@
 //! The way into every algorithm, and what they tell while they run.
 
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 use mazurka_program::{Footprints, Program, Run};
 use mazurka_trace::Trace;
@@ -66,8 +67,13 @@ pub fn explore<P: Program>(
         let not_exhaustive = Some(NotExhaustive::NoObservers);
         return Summary { counts: Counts::default(), not_exhaustive, broken: None };
     }
+    let (started, limit) = (Instant::now(), options.limits.time);
+    let mut options = *options;
     loop {
-        let summary = match algorithm {
+        // The time is for all beginnings together.
+        options.limits.time = limit.map(|most| most.saturating_sub(started.elapsed()));
+        let options = &options;
+        let mut summary = match algorithm {
             Algorithm::Naive => naive::explore(program, options, monitor),
             Algorithm::Source => source::explore(program, options, monitor),
             Algorithm::Optimal => optimal::explore(program, options, monitor),
@@ -76,7 +82,14 @@ pub fn explore<P: Program>(
             Algorithm::Convergent => convergent::explore(program, options, monitor),
             Algorithm::Published(form) => published::explore(program, form, options, monitor),
         };
+        if let (Some(NotExhaustive::Time(left)), Some(most)) = (&mut summary.not_exhaustive, limit) {
+            *left = most;
+        }
         if !program.begin_again() {
+            return summary;
+        }
+        if let Some(most) = limit.filter(|most| started.elapsed() >= *most) {
+            summary.not_exhaustive = Some(NotExhaustive::Time(most));
             return summary;
         }
         monitor.begin_again();

@@ -20,12 +20,14 @@ pub(crate) fn explore<P: Program>(
 ) -> Summary {
     let mut walk = Walk::new(program, Footprints::Dynamic, options, monitor);
     // The answer is in the summary: a search that ends early has noted why.
-    let _ = search(&mut walk);
+    let mut stack = Vec::new();
+    let _ = search(&mut walk, &mut stack);
+    let _ = walk.note_memory(memory(&stack));
     walk.summary()
 }
 
-fn search<R: Run>(walk: &mut Walk<'_, R>) -> ControlFlow<()> {
-    let mut stack = vec![open(walk)?];
+fn search<R: Run>(walk: &mut Walk<'_, R>, stack: &mut Vec<Node>) -> ControlFlow<()> {
+    stack.push(open(walk)?);
     while let Some(node) = stack.last_mut() {
         let Some((process, choice)) = node.steps.pop() else {
             stack.pop();
@@ -38,9 +40,16 @@ fn search<R: Run>(walk: &mut Walk<'_, R>) -> ControlFlow<()> {
             let branches =
                 stack.iter().map(|n| ((n.known - n.steps.len()).saturating_sub(1), n.known.max(1)));
             walk.report_progress(branches)?;
+            walk.note_memory(memory(stack))?;
         }
     }
     ControlFlow::Continue(())
+}
+
+/// Bytes held by the nodes.
+fn memory(stack: &[Node]) -> usize {
+    let steps = |node: &Node| node.steps.capacity() * size_of::<(ProcessId, u32)>();
+    size_of_val(stack) + stack.iter().map(steps).sum::<usize>()
 }
 
 /// The node of the present state: all that can be done there.

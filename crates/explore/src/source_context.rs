@@ -146,8 +146,7 @@ impl<R: Run> Search<'_, R> {
                 self.walk.back_to(level);
             }
         }
-        self.compare();
-        ControlFlow::Continue(())
+        self.compare()
     }
 
     /// Lines 6-10 for the last step; what lines 11-14 compare is noted.
@@ -209,11 +208,12 @@ impl<R: Run> Search<'_, R> {
     }
 
     /// Lines 11-14: puts `v.u` to sleep before `e` if it leads to where `E.p` leads.
-    fn compare(&mut self) {
+    fn compare(&mut self) -> ControlFlow<()> {
         let (walk, nodes) = (&mut self.walk, &mut self.nodes);
-        self.comparisons.make(walk, |e, sequence| nodes[e].sleep.push(sequence));
+        let compared = self.comparisons.make(walk, |e, sequence| nodes[e].sleep.push(sequence));
         let depth = self.walk.trace.len();
         self.walk.back_to(depth);
+        compared
     }
 
     /// Explores the next process of the last node's backtrack set that does not sleep (line 5), or the next outcome
@@ -253,7 +253,7 @@ impl<R: Run> Search<'_, R> {
         let level = self.nodes.len() - 1;
         if !self.walk.options.rules.race_everybody {
             self.race(level);
-            self.compare();
+            self.compare()?;
         }
         let step = self.walk.trace.accesses(level);
         self.raced.push(process, step, true);

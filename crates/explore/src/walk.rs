@@ -8,8 +8,14 @@ use mazurka_trace::Trace;
 
 use crate::{Counts, Ending, Monitor, NotExhaustive, Options, Order, Summary};
 
-/// How often the clock is looked at: once in so many steps.
-const STEPS_BETWEEN_LOOKS: u64 = 512;
+/// The most work between looks at the clock, in steps; a look costs about as much as the quickest step.
+const MOST_BETWEEN_LOOKS: u64 = 512;
+
+/// Looks that lie no further apart in time than this may lie further apart in work.
+const OFTEN: Duration = Duration::from_millis(1);
+
+/// Looks that lie further apart in time than this are due at every step from then on.
+const SELDOM: Duration = Duration::from_millis(20);
 
 /// How much is planned between looks at the clock and the memory: sequences with so many events in all.
 const PLANNED_BETWEEN_LOOKS: usize = 1 << 19;
@@ -34,6 +40,13 @@ pub(crate) struct Walk<'a, R: Run> {
     started: Instant,
     next_report: Duration,
     shuffle: u64,
+    /// Steps taken, those that are no part of the search or of the trace included.
+    taken: u64,
+    /// When the clock was looked at last.
+    looked: Duration,
+    /// How much work there is between looks.
+    between_looks: u64,
+    /// How much work will have been done at the next look.
     next_look: u64,
     /// Events of the sequences planned since the last look.
     planned: usize,
@@ -66,7 +79,10 @@ impl<'a, R: Run> Walk<'a, R> {
                 Order::Natural => 0,
                 Order::Shuffled(seed) => seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
             },
-            next_look: STEPS_BETWEEN_LOOKS,
+            taken: 0,
+            looked: Duration::ZERO,
+            between_looks: 1,
+            next_look: 1,
             planned: 0,
             share: 0.0,
             progress_due: false,
@@ -82,6 +98,7 @@ impl<'a, R: Run> Walk<'a, R> {
         }
         let alternatives = self.run.alternatives(process);
         self.label.clear();
+        self.taken += 1;
         if let Err(stop) = self.run.step(process, choice, &mut self.label) {
             self.note(stop);
             return ControlFlow::Break(());
@@ -90,11 +107,25 @@ impl<'a, R: Run> Walk<'a, R> {
         let holds = |guard: GuardId, depth: usize| !must_hold || run.guard_holds_at(guard, depth);
         self.trace.push(process, choice, alternatives, &self.label, holds);
         self.counts.events += 1;
-        if self.counts.events >= self.next_look {
-            self.look_at_the_clock()
-        } else {
-            ControlFlow::Continue(())
-        }
+        if self.look_is_due() { self.look_at_the_clock() } else { ControlFlow::Continue(()) }
+    }
+
+    /// What has been done so far, in steps; what a step does besides counts too, so that no few steps last long unnoticed.
+    #[inline]
+    fn work(&self) -> u64 {
+        self.taken + self.run.effort()
+    }
+
+    /// Notes that something was done that takes as long as so many steps.
+    #[inline]
+    pub fn worked(&mut self, steps: usize) {
+        self.taken += steps as u64;
+    }
+
+    /// Whether so much was done that it is time for [`Walk::look_between`].
+    #[inline]
+    pub fn look_is_due(&self) -> bool {
+        self.work() >= self.next_look
     }
 
     /// Takes a step as [`Walk::step`] does, to see what it does: it is not counted, and is to be gone back from.
@@ -145,6 +176,7 @@ impl<'a, R: Run> Walk<'a, R> {
     fn follow_trace(&mut self, depth: usize) {
         for position in self.on_trace..depth {
             self.label.clear();
+            self.taken += 1;
             let (process, choice) = (self.trace.process(position), self.trace.choice(position));
             if let Err(stop) = self.run.step(process, choice, &mut self.label) {
                 // It could be taken before: the program does not repeat itself, and says so from now on.
@@ -172,6 +204,7 @@ impl<'a, R: Run> Walk<'a, R> {
             }
             alternatives = self.run.alternatives(process);
             self.label.clear();
+            self.taken += 1;
             if let Err(stop) = self.run.step(process, choice, &mut self.label) {
                 self.note(stop);
                 return None;
@@ -182,14 +215,14 @@ impl<'a, R: Run> Walk<'a, R> {
 
     /// The trace, and the run on its own, to be asked about steps that are no part of the trace.
     pub fn aside(&mut self) -> (&Trace, Aside<'_, R>) {
-        (&self.trace, Aside { run: &mut self.run, on_trace: &mut self.on_trace, label: &mut self.label })
+        let Walk { trace, run, on_trace, label, taken, .. } = self;
+        (trace, Aside { run, on_trace, label, taken })
     }
 
     /// Begins the search again from the start: something was found out that what was done so far did not know.
     pub fn begin_again(&mut self) {
         self.back_to(0);
         self.counts = Counts::default();
-        self.next_look = STEPS_BETWEEN_LOOKS;
         self.monitor.begin_again();
     }
 
@@ -249,9 +282,9 @@ impl<'a, R: Run> Walk<'a, R> {
         ControlFlow::Break(())
     }
 
-    /// Notes how many bytes the search keeps besides the trace. Breaks if they are too many.
+    /// Notes how many bytes the search keeps besides the trace and the run. Breaks if they are too many.
     pub fn note_memory(&mut self, bytes: usize) -> ControlFlow<()> {
-        let bytes = (bytes + self.trace.memory()) as u64;
+        let bytes = (bytes + self.trace.memory() + self.run.memory()) as u64;
         self.counts.memory = self.counts.memory.max(bytes);
         match self.options.limits.memory {
             Some(most) if bytes > most => self.stop(NotExhaustive::Memory(most)),
@@ -259,9 +292,24 @@ impl<'a, R: Run> Walk<'a, R> {
         }
     }
 
-    fn look_at_the_clock(&mut self) -> ControlFlow<()> {
-        self.next_look = self.counts.events + STEPS_BETWEEN_LOOKS;
+    /// How long the search has lasted; says when to look next. Steps may be quick for long and then slow, so looks are as far
+    /// apart as they may be only as long as all goes well.
+    fn look(&mut self) -> Duration {
         let elapsed = self.started.elapsed();
+        let apart = elapsed.saturating_sub(self.looked);
+        self.looked = elapsed;
+        if apart > SELDOM {
+            self.between_looks = 1;
+        } else if apart < OFTEN {
+            self.between_looks = (2 * self.between_looks).min(MOST_BETWEEN_LOOKS);
+        }
+        self.next_look = self.work() + self.between_looks;
+        elapsed
+    }
+
+    #[cold]
+    fn look_at_the_clock(&mut self) -> ControlFlow<()> {
+        let elapsed = self.look();
         if elapsed >= self.next_report {
             self.next_report = elapsed + BETWEEN_REPORTS;
             self.progress_due = true;
@@ -297,14 +345,20 @@ impl<'a, R: Run> Walk<'a, R> {
         self.planned >= PLANNED_BETWEEN_LOOKS
     }
 
-    /// Looks at the clock and asks the monitor, after the end of an execution has been told.
+    /// Looks at the clock and asks the monitor, after the end of an execution has been told or while the run is aside of
+    /// the trace.
     #[cold]
     pub fn look_between(&mut self) -> ControlFlow<()> {
         self.planned = 0;
+        let elapsed = self.look();
         match self.options.limits.time {
-            Some(most) if self.started.elapsed() >= most => return self.stop(NotExhaustive::Time(most)),
+            Some(most) if elapsed >= most => return self.stop(NotExhaustive::Time(most)),
             _ => {}
         }
+        if elapsed < self.next_report {
+            return ControlFlow::Continue(());
+        }
+        self.next_report = elapsed + BETWEEN_REPORTS;
         match self.monitor.progress(&self.counts, self.share) {
             ControlFlow::Continue(()) => ControlFlow::Continue(()),
             ControlFlow::Break(()) => self.stop(NotExhaustive::Stopped),
@@ -371,6 +425,7 @@ pub(crate) struct Aside<'a, R> {
     pub run: &'a mut R,
     on_trace: &'a mut usize,
     label: &'a mut Label,
+    taken: &'a mut u64,
 }
 
 impl<R: Run> Aside<'_, R> {
@@ -386,6 +441,7 @@ impl<R: Run> Aside<'_, R> {
     pub fn take(&mut self, mut steps: impl Iterator<Item = (ProcessId, u32)>) -> bool {
         steps.all(|(process, choice)| {
             self.label.clear();
+            *self.taken += 1;
             self.run.enabled().contains(process) && self.run.step(process, choice, self.label).is_ok()
         })
     }

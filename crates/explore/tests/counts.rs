@@ -2,16 +2,20 @@
 
 mod toy;
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
-use mazurka_explore::{Algorithm, Counts, Ending, Limits, Monitor, NotExhaustive, Options, Order, explore};
+use mazurka_explore::{
+    Algorithm, Counts, Ending, Limits, Monitor, NoMonitor, NotExhaustive, Options, Order, explore,
+};
 use mazurka_oracle::{Budget, truth};
-use mazurka_program::Run;
+use mazurka_program::{Footprints, Program, Run};
 use mazurka_trace::Trace;
 use mazurka_trace::dependence::Awaited;
 use mazurka_trace::equivalence::{self, Key, Order as HappensBefore};
-use toy::{Op, Op::*, Toy};
+use toy::{Op, Op::*, Toy, ToyRun};
 
 const ORDERS: u64 = 8;
 
@@ -186,4 +190,40 @@ fn limits_are_reported() {
     assert_eq!((shallow.counts.cut, shallow.not_exhaustive), (1, Some(NotExhaustive::Depth(4))));
     let all = with(Limits::default());
     assert_eq!((all.counts.complete, all.not_exhaustive), (1680, None));
+}
+
+/// A program of which something is found out again and again, and that takes its time to start.
+struct Restless {
+    toy: Toy,
+    discoveries: Cell<u32>,
+}
+
+impl Program for Restless {
+    type Run = ToyRun;
+
+    fn start(&self, footprints: Footprints) -> ToyRun {
+        std::thread::sleep(Duration::from_millis(20));
+        self.toy.start(footprints)
+    }
+
+    fn begin_again(&self) -> bool {
+        let left = self.discoveries.get();
+        self.discoveries.set(left.saturating_sub(1));
+        left > 0
+    }
+}
+
+#[test]
+fn the_time_is_for_all_beginnings_together() {
+    let time = Some(Duration::from_millis(100));
+    let options = Options { limits: Limits { time, ..Limits::default() }, ..Options::default() };
+    for algorithm in [Algorithm::Naive, Algorithm::Source, Algorithm::Optimal] {
+        let program =
+            Restless { toy: Toy(vec![vec![Write(0)], vec![Write(0)]]), discoveries: Cell::new(200) };
+        let started = Instant::now();
+        let summary = explore(&program, algorithm, &options, &mut NoMonitor);
+        let took = started.elapsed();
+        assert_eq!(summary.not_exhaustive, time.map(NotExhaustive::Time), "{algorithm}");
+        assert!(took < Duration::from_millis(1100), "{algorithm}: {took:?}");
+    }
 }

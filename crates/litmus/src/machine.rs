@@ -73,6 +73,8 @@ struct Machine {
     locations: u32,
     /// A process that ran too long in the step being taken.
     overran: Option<u32>,
+    /// How many lines that are no steps were run.
+    lines_run: u64,
     /// Whether something other than memory changed that a process may wait for.
     signal: bool,
     /// See [`eval::Labeller`].
@@ -108,6 +110,7 @@ impl LitmusRun {
             assumed: 0,
             locations: image.fixed_locations,
             overran: None,
+            lines_run: 0,
             signal: true,
             seen: vec![0; image.fixed_locations as usize],
             scratch: Scratch::default(),
@@ -263,6 +266,21 @@ impl Run for LitmusRun {
 
     fn depth(&self) -> usize {
         self.machine.marks.len()
+    }
+
+    fn memory(&self) -> usize {
+        let machine = &self.machine;
+        machine.marks.capacity() * size_of::<Mark>()
+            + machine.undo.capacity() * size_of::<Undo>()
+            + machine.guards.capacity() * size_of::<Captured>()
+            + machine.flips.capacity() * size_of::<u32>()
+            + (machine.saved.capacity() + machine.guard_locals.capacity() + machine.payload.capacity())
+                * size_of::<i64>()
+    }
+
+    fn effort(&self) -> u64 {
+        // A line costs a fraction of what a step costs.
+        self.machine.lines_run >> 3
     }
 
     fn enabled(&self) -> &ProcessSet {

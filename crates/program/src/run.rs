@@ -71,6 +71,17 @@ pub trait Run {
     /// If the run can't go on: see [`Stop`].
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop>;
 
+    /// How much has been done so far besides one thing a step: what steps and guards did within, in what takes about as long
+    /// as a step that does nothing else. It never becomes less, and tells a search that steps last long before they do.
+    fn effort(&self) -> u64 {
+        0
+    }
+
+    /// About how many bytes the run keeps. Asked now and then.
+    fn memory(&self) -> usize {
+        0
+    }
+
     /// Goes back to where the run was after its first `depth` steps.
     fn rewind(&mut self, depth: usize);
 

@@ -101,6 +101,8 @@ pub(crate) struct FunctionDecl<'a> {
 
 #[derive(Debug)]
 pub(crate) struct Signature<'a> {
+    /// Whether it is annotated as `[Atomic]`.
+    pub(crate) atomic: bool,
     pub(crate) result: TypeUse<'a>,
     pub(crate) name: Name<'a>,
     pub(crate) parameters: Vec<Parameter<'a>>,

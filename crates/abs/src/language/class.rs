@@ -25,6 +25,10 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
+        let object = self.world.basics.object;
+        if !implements.contains(&object) {
+            implements.push(object);
+        }
         let fields = self.class_fields(module, class);
         let methods = self.class_methods(module, &class.methods, &class.uses);
         let infos = methods.iter().map(|method| {
@@ -90,6 +94,11 @@ impl<'a> Compiler<'a> {
         let parameters = wanted.parameters.len() == found.parameters.len()
             && wanted.parameters.iter().zip(&found.parameters).all(same);
         if parameters && Inference::default().sub(&self.world, &found.result, &wanted.result) {
+            if wanted.atomic && !found.atomic {
+                let message = format!("the method `{name}` is atomic in the interface `{interface}`");
+                let diagnostic = Diagnostic::new(found.span, message).label("not `[Atomic]`");
+                self.report(diagnostic.also(wanted.span, "declared here"));
+            }
             return;
         }
         let message = format!("the method `{name}` has other types than in the interface `{interface}`");
@@ -130,6 +139,7 @@ impl<'a> Compiler<'a> {
         }
         methods.sort();
         self.check_init(&init, &methods);
+        self.check_atomic(id, &methods);
         let info = &self.world.classes[id.index()];
         let field = |field: &FieldInfo| model::Field { name: field.name.clone(), span: field.span };
         self.model_classes.push(model::Class {
@@ -199,29 +209,103 @@ impl<'a> Compiler<'a> {
 
     /// Reports calls in the initialisation, of methods of the object itself, that may wait.
     fn check_init(&mut self, init: &model::Body, methods: &[(MethodName, MethodId)]) {
+        let waits = |kind: &StatementKind| self.may_wait(kind) || chooses(kind);
+        if let Some(found) = self.called_wait(&init.statements, methods, waits) {
+            let message = "what may wait can't be called in the initialisation of an object";
+            let help = "do it in the method `run`, which is called when the object is there";
+            self.report(found.diagnostic(message).help(help));
+        }
+    }
+
+    /// Reports methods that are declared never to wait and may.
+    fn check_atomic(&mut self, class: ClassId, methods: &[(MethodName, MethodId)]) {
+        for (_, id) in methods {
+            let method = &self.methods[id.index()];
+            let declared = self.world.classes[class.index()].methods.get(&method.name);
+            if !declared.is_some_and(|declared| declared.atomic) {
+                continue;
+            }
+            let statements = &method.body.statements;
+            let waits = |kind: &StatementKind| self.may_wait(kind);
+            let diagnostic = match first(statements, waits) {
+                Some(waits) => {
+                    let message = format!("the method `{}` is atomic, so it may not wait", method.name);
+                    Some(
+                        Diagnostic::new(waits, message)
+                            .label("this may wait")
+                            .also(method.span, "the method"),
+                    )
+                }
+                None => self.called_wait(statements, methods, waits).map(|found| {
+                    found.diagnostic("what may wait can't be called in a method that is atomic")
+                }),
+            };
+            diagnostic.into_iter().for_each(|diagnostic| self.report(diagnostic));
+        }
+    }
+
+    /// Whether a statement may release the cog or block it.
+    fn may_wait(&self, statement: &StatementKind) -> bool {
+        match statement {
+            StatementKind::Await(_) | StatementKind::Suspend => true,
+            StatementKind::Effect(_, Effect::Get(_)) => true,
+            StatementKind::Effect(_, Effect::SyncCall { callee, .. }) => {
+                !matches!(callee.kind, ExprKind::This) && !self.atomic_calls.contains(&callee.span)
+            }
+            _ => false,
+        }
+    }
+
+    /// Notes whether the method that is called on what stands at a place is declared never to wait. A method of a trait is
+    /// lowered for each class that uses it, and the last answer is for the present class.
+    pub(crate) fn note_atomic(&mut self, callee: Span, atomic: bool) {
+        match atomic {
+            true => self.atomic_calls.insert(callee),
+            false => self.atomic_calls.remove(&callee),
+        };
+    }
+
+    /// What waits in the methods of the object itself that statements call, directly or not.
+    fn called_wait(
+        &self,
+        statements: &[Statement],
+        methods: &[(MethodName, MethodId)],
+        waits: impl Fn(&StatementKind) -> bool + Copy,
+    ) -> Option<CalledWait> {
         let method = |name: MethodName| {
             let at = methods.binary_search_by_key(&name, |(name, _)| *name).ok()?;
             Some(methods[at].1)
         };
         let mut seen: HashSet<MethodId> = HashSet::new();
         let mut open: Vec<(MethodId, Span)> = Vec::new();
-        own_calls(&init.statements, &mut |name, span| open.extend(method(name).map(|id| (id, span))));
+        own_calls(statements, &mut |name, span| open.extend(method(name).map(|id| (id, span))));
         while let Some((id, call)) = open.pop() {
             if !seen.insert(id) {
                 continue;
             }
             let called = &self.methods[id.index()];
-            if let Some(waits) = first_wait(&called.body.statements) {
-                let message = "what may wait can't be called in the initialisation of an object";
-                let diagnostic = Diagnostic::new(call, message)
-                    .label(format!("this leads to `{}`", called.name))
-                    .also(waits, "which may wait")
-                    .help("do it in the method `run`, which is called when the object is there");
-                self.report(diagnostic);
-                return;
+            if let Some(waits) = first(&called.body.statements, waits) {
+                return Some(CalledWait { call, method: called.name.clone(), waits });
             }
             own_calls(&called.body.statements, &mut |name, _| open.extend(method(name).map(|id| (id, call))));
         }
+        None
+    }
+}
+
+/// A call that leads to something that may wait.
+struct CalledWait {
+    call: Span,
+    /// The method that has it.
+    method: String,
+    waits: Span,
+}
+
+impl CalledWait {
+    fn diagnostic(&self, message: &str) -> Diagnostic {
+        Diagnostic::new(self.call, message)
+            .label(format!("this leads to `{}`", self.method))
+            .also(self.waits, "which may wait")
     }
 }
 
@@ -236,19 +320,16 @@ fn own_calls(statements: &[Statement], found: &mut dyn FnMut(MethodName, Span)) 
     });
 }
 
-/// The first statement that may release the cog, block it, or choose.
-fn first_wait(statements: &[Statement]) -> Option<Span> {
+/// Whether a statement is a step of its own because of a choice.
+fn chooses(statement: &StatementKind) -> bool {
+    matches!(statement, StatementKind::Effect(_, Effect::Random(_)))
+}
+
+/// The place of the first statement of a kind.
+fn first(statements: &[Statement], is: impl Fn(&StatementKind) -> bool) -> Option<Span> {
     let mut first = None;
     walk(statements, &mut |statement| {
-        let waits = match &statement.kind {
-            StatementKind::Await(_) | StatementKind::Suspend => true,
-            StatementKind::Effect(_, Effect::Get(_) | Effect::Random(_)) => true,
-            StatementKind::Effect(_, Effect::SyncCall { callee, .. }) => {
-                !matches!(callee.kind, ExprKind::This)
-            }
-            _ => false,
-        };
-        if waits && first.is_none() {
+        if first.is_none() && is(&statement.kind) {
             first = Some(statement.span);
         }
     });

@@ -3,7 +3,7 @@
 //! Each phase reports what is wrong and goes on; what could not be understood has [`Type::Error`], about which nobody
 //! complains a second time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::ast::{
     Block, ClassDecl, Declaration, Expr, FunctionDecl, InterfaceDecl, Module, Name, Path, TraitExpr, TypeUse,
@@ -48,6 +48,8 @@ pub(crate) struct Compiler<'a> {
     pub(crate) lowered: Vec<Option<model::Function>>,
     pub(crate) model_classes: Vec<model::Class>,
     pub(crate) methods: Vec<model::Method>,
+    /// The callees of synchronous calls of methods that are declared never to wait.
+    pub(crate) atomic_calls: HashSet<Span>,
 }
 
 impl<'a> Compiler<'a> {
@@ -69,6 +71,7 @@ impl<'a> Compiler<'a> {
             functions: HashMap::new(),
             accessor_numbers: HashMap::new(),
             in_progress: Vec::new(),
+            atomic_calls: HashSet::new(),
             depth: 0,
             exceptions: Vec::new(),
             interfaces: Vec::new(),

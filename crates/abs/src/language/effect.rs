@@ -25,6 +25,17 @@ impl Right {
     }
 }
 
+/// The parts of a call.
+struct Call {
+    callee: model::Expr,
+    method: model::MethodName,
+    arguments: Vec<model::Expr>,
+    /// What the method returns.
+    ty: Type,
+    /// Whether it is declared never to wait.
+    atomic: bool,
+}
+
 impl<'a> Body<'_, 'a> {
     /// An expression that stands alone, with or without an effect.
     pub(crate) fn right(&mut self, expr: &Expr<'a>, expected: Option<&Type>) -> Right {
@@ -32,7 +43,8 @@ impl<'a> Body<'_, 'a> {
             ExprKind::New(class, arguments, place) => self.new_object(class, arguments, *place, expr.span),
             ExprKind::Get(inner) => self.get(inner, expr.span),
             ExprKind::Call { awaited, callee, method, arguments } => {
-                let (callee, method, arguments, ty) = self.call(callee, *method, arguments, expr.span);
+                let Call { callee, method, arguments, ty, .. } =
+                    self.call(callee, *method, arguments, expr.span);
                 let call = Effect::Call { callee, method, arguments };
                 match awaited {
                     true => {
@@ -43,10 +55,16 @@ impl<'a> Body<'_, 'a> {
                 }
             }
             ExprKind::SyncCall { callee, method, arguments } => {
-                if !matches!(callee.kind, ExprKind::This) {
-                    self.forbid_in_init(expr.span, "a synchronous call to another object");
+                let on_this = matches!(callee.kind, ExprKind::This);
+                let Call { callee, method, arguments, ty, atomic } =
+                    self.call(callee, *method, arguments, expr.span);
+                if !on_this && !atomic {
+                    self.forbid_in_init(
+                        expr.span,
+                        "a synchronous call to another object, of a method that is not `[Atomic]`,",
+                    );
                 }
-                let (callee, method, arguments, ty) = self.call(callee, *method, arguments, expr.span);
+                self.compiler.note_atomic(callee.span, atomic);
                 Right::Effect(Effect::SyncCall { callee, method, arguments }, ty)
             }
             ExprKind::Original(arguments) => self.original(arguments, expr.span),
@@ -181,26 +199,21 @@ impl<'a> Body<'_, 'a> {
         self.resolved(&value, span)
     }
 
-    /// The parts of a call, and what the method returns.
-    fn call(
-        &mut self,
-        callee: &Expr<'a>,
-        method: Name<'a>,
-        arguments: &[Expr<'a>],
-        span: Span,
-    ) -> (model::Expr, model::MethodName, Vec<model::Expr>, Type) {
+    fn call(&mut self, callee: &Expr<'a>, method: Name<'a>, arguments: &[Expr<'a>], span: Span) -> Call {
         let typed = self.infer(callee, None);
         let number = self.compiler.world.method_name(method.text);
         let Some(info) = self.find_method(&typed.ty, method, callee.span) else {
             for argument in arguments {
                 self.infer(argument, None);
             }
-            return (typed.expr, number, Vec::new(), Type::Error);
+            // Nothing more is said of what is unknown.
+            let arguments = Vec::new();
+            return Call { callee: typed.expr, method: number, arguments, ty: Type::Error, atomic: true };
         };
         let parameters: Vec<_> = info.parameters.into_iter().map(|(name, ty)| (Some(name), ty)).collect();
         let arguments =
             self.arguments(method.text, arguments, &parameters, span, info.span).unwrap_or_default();
-        (typed.expr, number, arguments, info.result)
+        Call { callee: typed.expr, method: number, arguments, ty: info.result, atomic: info.atomic }
     }
 
     /// The method that is called on something of a type, or a report that there is none.

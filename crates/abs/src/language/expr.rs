@@ -127,7 +127,7 @@ impl<'a> Body<'_, 'a> {
                 (ExprKind::Not(Box::new(inner)), self.basic(|basics| basics.bool))
             }
             Kind::Negate(inner) => self.negate(inner),
-            Kind::Binary(operator, left, right) => self.binary(*operator, left, right, expr.span),
+            Kind::Binary(operator, left, right) => self.binary(*operator, left, right),
             Kind::If(..) | Kind::Case(..) => self.alternatives(expr, expected),
             Kind::Let(parameter, value, body) => {
                 let (slot, value) = self.let_value(parameter, value);
@@ -302,13 +302,7 @@ impl<'a> Body<'_, 'a> {
         int
     }
 
-    fn binary(
-        &mut self,
-        operator: Binary,
-        left: &Expr<'a>,
-        right: &Expr<'a>,
-        span: Span,
-    ) -> (ExprKind, Type) {
+    fn binary(&mut self, operator: Binary, left: &Expr<'a>, right: &Expr<'a>) -> (ExprKind, Type) {
         use Binary::*;
         let bool = self.basic(|basics| basics.bool);
         match operator {
@@ -329,17 +323,11 @@ impl<'a> Body<'_, 'a> {
                 }
                 (ExprKind::Binary(operator, Box::new(a.expr), Box::new(b.expr)), bool)
             }
-            _ => self.arithmetic(operator, left, right, span),
+            _ => self.arithmetic(operator, left, right),
         }
     }
 
-    fn arithmetic(
-        &mut self,
-        operator: Binary,
-        left: &Expr<'a>,
-        right: &Expr<'a>,
-        span: Span,
-    ) -> (ExprKind, Type) {
+    fn arithmetic(&mut self, operator: Binary, left: &Expr<'a>, right: &Expr<'a>) -> (ExprKind, Type) {
         let (int, rat) = (self.basic(|basics| basics.int), self.basic(|basics| basics.rat));
         let string = self.basic(|basics| basics.string);
         let a = self.infer(left, None);
@@ -367,11 +355,6 @@ impl<'a> Body<'_, 'a> {
                 (make(Binary::DivideInts, a, b), int)
             }
             Binary::Divide => (make(operator, a, b), rat),
-            Binary::Modulo if !ints => {
-                let diagnostic = Diagnostic::new(span, "`%` is for whole numbers").label("these are `Rat`");
-                self.report(diagnostic.help("`truncate(..)` makes an `Int` of a `Rat`"));
-                (ExprKind::Unit, int)
-            }
             _ => (make(operator, a, b), if ints { int } else { rat }),
         }
     }

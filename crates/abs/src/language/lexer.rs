@@ -311,20 +311,27 @@ fn comment(lexer: &mut Lexer<Token>) -> Result<Skip, Fault> {
 
 /// Goes on to the end of a text; the lexer stands after its first quote. Escapes are looked into by the parser.
 fn text(lexer: &mut Lexer<Token>) -> Result<(), Fault> {
-    let length = until(lexer.remainder(), |byte| byte == b'"', |byte| byte == b'\n');
+    let length = until(lexer.remainder(), |byte| byte == b'"', |_| true, |byte| byte == b'\n');
     lexer.bump(length.unwrap_or_else(|stopped| stopped));
     length.map(|_| ()).map_err(|_| Fault::Text)
 }
 
 /// Goes on to the end of a part of a template; the lexer stands after the sign it begins with.
 fn template(lexer: &mut Lexer<Token>) -> Result<(), Fault> {
-    let length = until(lexer.remainder(), |byte| byte == b'`' || byte == b'$', |_| false);
+    let closes = |byte| byte == b'`' || byte == b'$';
+    let length = until(lexer.remainder(), closes, closes, |_| false);
     lexer.bump(length.unwrap_or_else(|stopped| stopped));
     length.map(|_| ()).map_err(|_| Fault::Template)
 }
 
-/// The number of bytes up to the closing sign, that one included; or up to where it stops without one.
-fn until(rest: &str, closes: impl Fn(u8) -> bool, stops: impl Fn(u8) -> bool) -> Result<usize, usize> {
+/// The number of bytes up to the closing sign, that one included; or up to where it stops without one. A backslash
+/// escapes only some signs.
+fn until(
+    rest: &str,
+    closes: impl Fn(u8) -> bool,
+    escapes: impl Fn(u8) -> bool,
+    stops: impl Fn(u8) -> bool,
+) -> Result<usize, usize> {
     let bytes = rest.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -336,7 +343,7 @@ fn until(rest: &str, closes: impl Fn(u8) -> bool, stops: impl Fn(u8) -> bool) ->
             return Err(at);
         }
         at += match bytes.get(at + 1) {
-            Some(&next) if byte == b'\\' && !stops(next) => {
+            Some(&next) if byte == b'\\' && escapes(next) && !stops(next) => {
                 1 + rest[at + 1..].chars().next().map_or(1, char::len_utf8)
             }
             _ => 1,

@@ -117,15 +117,9 @@ fn function(world: &World, name: &str) -> FunctionId {
     }
 }
 
-/// Sets and maps are values of the machine: their constructors are functions.
+/// Sets are values of the machine: their constructors are functions.
 fn opaque(world: &mut World) {
-    let makers = [
-        ("EmptySet", "noElements"),
-        ("Insert", "insertElement"),
-        ("EmptyMap", "noEntries"),
-        ("InsertAssoc", "insert"),
-    ];
-    for (constructor, maker) in makers {
+    for (constructor, maker) in [("EmptySet", "noElements"), ("Insert", "insertElement")] {
         let maker = function(world, maker);
         if let Entity::Constructor(number) = entity(world, Space::Constructor, constructor) {
             world.constructors[number].value = Value::Made(maker);
@@ -146,9 +140,8 @@ fn known(world: &World) -> Known {
     Known {
         nil: constructor("Nil"),
         cons: constructor("Cons"),
-        nothing: constructor("Nothing"),
-        just: constructor("Just"),
-        pair: constructor("Pair"),
+        empty_map: constructor("EmptyMap"),
+        insert_assoc: constructor("InsertAssoc"),
         division_by_zero: constructor("DivisionByZeroException"),
         assertion_failed: constructor("AssertionFailException"),
         pattern_match_failed: constructor("PatternMatchFailException"),
@@ -180,13 +173,6 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "size" => Builtin::SetSize,
         "elements" => Builtin::SetElements,
         "take" => Builtin::SetTake,
-        "noEntries" => Builtin::MapEmpty,
-        "put" => Builtin::MapPut,
-        "lookup" => Builtin::MapLookup,
-        "removeKey" => Builtin::MapRemove,
-        "keys" => Builtin::MapKeys,
-        "values" => Builtin::MapValues,
-        "entries" => Builtin::MapEntries,
         _ => return None,
     })
 }

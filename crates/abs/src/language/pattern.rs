@@ -108,14 +108,7 @@ impl<'a> Body<'_, 'a> {
                     "`{}` can't be a pattern: how a `{data}` is built can't be seen",
                     constructor.name
                 );
-                let help = match data.as_str() {
-                    "Set" => {
-                        "write sets as `set[..]`, and look into them by `emptySet`, `contains`, `takeMaybe` or `elements`"
-                    }
-                    _ => {
-                        "write maps as `map[..]`, and look into them by `emptyMap`, `lookup`, `keys` or `entries`"
-                    }
-                };
+                let help = "write sets as `set[..]`, and look into them by `emptySet`, `contains`, `takeMaybe` or `elements`";
                 self.report(
                     Diagnostic::new(pattern.span, message).label("not supported: this pattern").help(help),
                 );

@@ -20,8 +20,11 @@ pub(crate) fn function(name: &str) -> Option<&'static str> {
         }
         "isDurationInfinite" | "durationLessThan" | "subtractFromDuration" => "timed ABS (durations)",
         "readln" => "input (`readln`)",
+        "destinyOf" => "`destiny`",
+        "proc_deadline" | "defaultscheduler" | "randomscheduler" => "user-defined schedulers",
+        "watch" | "watchEx" => "breakpoints (`watch`)",
         "float" | "rat" | "floor" | "ceil" | "sqrt" | "log" | "exp" => "floating point numbers (Float)",
-        "thisDC" => "deployment components",
+        "thisDC" | "finvalue" => "deployment components",
         _ => return None,
     })
 }
@@ -40,8 +43,11 @@ pub(crate) fn type_or_constructor(name: &str) -> Option<&'static str> {
     Some(match name {
         "Float" => "floating point numbers (Float)",
         "Time" | "Duration" | "InfDuration" | "Deadline" => "timed ABS",
-        "DeploymentComponent" | "DC" | "CloudProvider" | "Resourcetype" => "deployment components",
-        "Process" => "user-defined schedulers",
+        "Destiny" => "`destiny`",
+        "DeploymentComponent" | "DC" | "CloudProvider" | "Resourcetype" | "InfRat" | "Fin" => {
+            "deployment components"
+        }
+        "Process" | "Pid" | "Scheduler" => "user-defined schedulers",
         _ => return None,
     })
 }

@@ -6,7 +6,7 @@ use super::ast::{InterfaceDecl, Name, Parameter, Path, Signature, TypeUse};
 use super::compiler::Compiler;
 use super::diagnostic::Diagnostic;
 use super::types::{LARGEST, Type};
-use super::world::{DataId, Entity, MethodInfo, Space};
+use super::world::{DataId, Entity, Found, MethodInfo, Space};
 use crate::model::{FunctionId, InterfaceId, Span};
 
 /// Interfaces that one extends, all in all.
@@ -87,6 +87,10 @@ impl<'a> Compiler<'a> {
             .iter()
             .map(|argument| self.resolve_open(module, argument, parameters, open))
             .collect();
+        if self.names_exception(module, &ty.path) {
+            self.check_type_arguments(ty, 0);
+            return self.world.basic(|basics| basics.exception);
+        }
         let resolved = match self.lookup(module, Space::Type, &ty.path) {
             Some(Entity::Data(data)) => {
                 let wanted = self.world.data(data).parameters.len();
@@ -192,11 +196,25 @@ impl<'a> Compiler<'a> {
         declared.iter().map(resolve).collect()
     }
 
+    /// Whether a name is that of an exception and of no type: as a type it stands for `Exception`.
+    fn names_exception(&self, module: usize, path: &Path) -> bool {
+        let name = path.name.text;
+        let find = |space| match &path.qualifier {
+            None => self.world.find(module, space, name),
+            Some(qualifier) => self.world.find_qualified(module, space, qualifier, name),
+        };
+        let constructor = match (find(Space::Type), find(Space::Constructor)) {
+            (Found::Nothing, Found::One(Entity::Constructor(number))) => &self.world.constructors[number],
+            _ => return false,
+        };
+        constructor.data == self.world.basics.exception
+    }
+
     pub(crate) fn method_signature(&mut self, module: usize, signature: &Signature) -> MethodInfo {
         self.check_distinct(signature.parameters.iter().map(|parameter| parameter.name), "parameter");
         let parameters = self.parameters(module, &signature.parameters, &[]);
         let result = self.resolve_type(module, &signature.result, &[]);
-        MethodInfo { parameters, result, span: signature.name.span }
+        MethodInfo { atomic: signature.atomic, parameters, result, span: signature.name.span }
     }
 
     /// The interfaces that are named.

@@ -86,6 +86,8 @@ pub(crate) struct FunctionInfo {
 
 #[derive(Clone, Debug)]
 pub(crate) struct MethodInfo {
+    /// Whether it is declared never to wait.
+    pub(crate) atomic: bool,
     pub(crate) parameters: Vec<(String, Type)>,
     pub(crate) result: Type,
     pub(crate) span: Span,

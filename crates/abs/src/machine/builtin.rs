@@ -24,7 +24,7 @@ pub fn call(
     let number =
         |result: Result<Value, NumberFault>| result.map_err(|fault| number_fault(image, fault, span));
     match builtin {
-        Builtin::ToString => Ok(Value::text(&as_text(image, &a))),
+        Builtin::ToString => Ok(Value::text(&value::to_text(&a, image))),
         Builtin::Substr => substring(image, &a, &b, &c, span),
         Builtin::Strlen => match &a {
             Value::Text(text) => Ok(Value::Int(text.chars().count() as i64)),
@@ -35,11 +35,10 @@ pub fn call(
         Builtin::Denominator => number(value::part(&a, false)),
         Builtin::Pow => number(value::power(&a, &b)),
         Builtin::Print => {
-            env.print(&as_text(image, &a));
+            env.print(&value::to_text(&a, image));
             Ok(Value::Unit)
         }
         Builtin::SetEmpty => Ok(Value::Set(Rc::default())),
-        Builtin::MapEmpty => Ok(Value::Map(Rc::default())),
         Builtin::SetInsert
         | Builtin::SetRemove
         | Builtin::SetContains
@@ -49,32 +48,30 @@ pub fn call(
         | Builtin::SetSize
         | Builtin::SetElements
         | Builtin::SetTake => on_set(image, builtin, a, b, span),
-        Builtin::MapPut
-        | Builtin::MapLookup
-        | Builtin::MapRemove
-        | Builtin::MapKeys
-        | Builtin::MapValues
-        | Builtin::MapEntries => on_map(image, builtin, a, b, c, span),
     }
 }
 
-/// Whether a function makes names matter: it puts references in order, or makes a text of them. Sets and maps have their
+/// What a call takes besides one operation for what it is given, or gives: sets may have to be copied, texts and numbers
+/// may be long.
+pub fn surcharge(values: &[Value]) -> u64 {
+    let of = |value: &Value| match value {
+        Value::Set(set) => set.len() as u64 / 16,
+        Value::Text(text) => text.len() as u64 / 32,
+        Value::Big(_) | Value::Rat(_) => value::words(value).pow(2) / 64,
+        _ => 0,
+    };
+    values.iter().map(of).sum()
+}
+
+/// Whether a function makes names matter: it puts references in order, or makes a text of them. Sets have their
 /// references from these.
 pub fn tells_names(builtin: Builtin, arguments: &[Value]) -> bool {
     let at = match builtin {
         Builtin::ToString => 0,
-        Builtin::SetInsert | Builtin::MapPut => 1,
+        Builtin::SetInsert => 1,
         _ => return false,
     };
     arguments.get(at).is_some_and(Value::refers)
-}
-
-/// A text is itself; anything else is its term.
-fn as_text(image: &Image, value: &Value) -> String {
-    match value {
-        Value::Text(text) => text.to_string(),
-        _ => value::show(value, image),
-    }
 }
 
 fn substring(image: &Image, text: &Value, from: &Value, length: &Value, span: Span) -> Result<Value, Fault> {
@@ -127,30 +124,6 @@ fn on_set(image: &Image, builtin: Builtin, a: Value, b: Value, span: Span) -> Re
                 return Err(exception(image, image.known.error, FailureKind::Exception, about, span));
             }
         },
-    })
-}
-
-fn on_map(image: &Image, builtin: Builtin, a: Value, b: Value, c: Value, span: Span) -> Result<Value, Fault> {
-    let Value::Map(mut map) = a else { return Err(no_match(image, &a, span)) };
-    Ok(match builtin {
-        Builtin::MapPut => {
-            Rc::make_mut(&mut map).insert(b, c);
-            Value::Map(map)
-        }
-        Builtin::MapLookup => match map.get(&b) {
-            Some(found) => Value::data(image.tag(image.known.just), vec![found.clone()]),
-            None => Value::data(image.tag(image.known.nothing), Vec::new()),
-        },
-        Builtin::MapRemove => {
-            Rc::make_mut(&mut map).remove(&b);
-            Value::Map(map)
-        }
-        Builtin::MapKeys => Value::Set(Rc::new(map.keys().cloned().collect::<BTreeSet<Value>>())),
-        Builtin::MapValues => list(image, map.values().cloned()),
-        _ => {
-            let pair = image.tag(image.known.pair);
-            list(image, map.iter().map(|(key, value)| Value::data(pair, vec![key.clone(), value.clone()])))
-        }
     })
 }
 

@@ -115,7 +115,7 @@ impl Machine {
         let object = self.meet_object(image, p, task.created, class);
         task.created += 1;
         let (now, code) = (self.now(), &image.classes[class as usize]);
-        let cog = if local { task.cog } else { object.id + 1 };
+        let cog = if local { self.cog_here(task) } else { object.id + 1 };
         fields.resize(code.fields.len(), Value::Null);
         let writers = vec![now + 1; fields.len()];
         *self.objects.change(object.id, now) =
@@ -172,6 +172,14 @@ impl Machine {
         child.0
     }
 
+    /// The cog of the object whose code runs: that of the task, but for a new object with a cog of its own, which is
+    /// initialised within the segment of its creator.
+    fn cog_here(&self, task: &Task) -> u32 {
+        let this = task.frames.last().and_then(|frame| frame.this.as_ref());
+        let object = this.and_then(|this| self.objects.get(this.id).as_deref());
+        object.map_or(task.cog, |object| object.cog)
+    }
+
     /// A synchronous call: a frame within the cog, else a task and a get.
     #[allow(clippy::too_many_arguments)]
     fn call_now(
@@ -187,7 +195,7 @@ impl Machine {
         spawned: &mut Vec<ProcessId>,
     ) -> Result<Flow, Fault> {
         let cog = self.objects.get(object.id).as_ref().map(|object| object.cog);
-        if cog != Some(task.cog) {
+        if cog != Some(self.cog_here(task)) {
             let child = self.spawn(image, p, task, object, method, arguments, spawned);
             return Ok(Flow::End(End::Blocked(child)));
         }

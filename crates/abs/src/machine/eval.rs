@@ -1,8 +1,9 @@
 //! Expressions: a stack machine whose stack is on the heap, so that functions may call each other as deep as a setting says.
 
+use std::cmp::Ordering;
 use std::rc::Rc;
 
-use mazurka_program::FailureKind;
+use mazurka_program::{FailureKind, ProcessId};
 
 use crate::model::{Binary, ConstructorId, Span};
 use crate::value::{self, Closure, NumberFault, Value};
@@ -15,6 +16,8 @@ pub struct Thrown {
     pub value: Value,
     /// Where it was thrown.
     pub span: Span,
+    /// The task that threw it first, once it has left the instruction: those that take it from a future throw it again.
+    pub thrower: Option<ProcessId>,
     /// What a failure by it is called.
     pub kind: FailureKind,
     /// What the machine says of an exception of its own, where the value does not.
@@ -71,7 +74,7 @@ pub fn exception(image: &Image, id: ConstructorId, kind: FailureKind, about: &st
     let arguments = (0..constructor.arity).map(|_| Value::text(about)).collect();
     let value = Value::data(constructor.tag, arguments);
     let about = if constructor.arity == 0 { about.to_owned() } else { String::new() };
-    Fault::Throw(Rc::new(Thrown { value, span, kind, about }))
+    Fault::Throw(Rc::new(Thrown { value, span, thrower: None, kind, about }))
 }
 
 /// What an arithmetic operation without a result comes to.
@@ -232,7 +235,13 @@ impl Vm {
                     Binary::Less | Binary::LessEqual | Binary::Greater | Binary::GreaterEqual
                 );
                 self.told_names |= orders && first.refers() && last.refers();
-                apply(image, binary, &first, &last, span)
+                self.spend(surcharge(&first, &last))?;
+                let Some(holds) = comparison(binary) else {
+                    return apply(image, binary, &first, &last, span);
+                };
+                let (order, pairs) = first.compare(&last);
+                self.spend(pairs / 4)?;
+                Ok(Value::Bool(holds(order)))
             }
             (Op::Implements(interface), Value::Object(object)) => {
                 Ok(Value::Bool(image.classes[object.class as usize].implements.contains(&interface)))
@@ -304,7 +313,9 @@ impl Vm {
                 let arguments = self.stack.split_off(floor);
                 let span = image.op_spans[at];
                 self.told_names |= super::builtin::tells_names(builtin, &arguments);
+                self.spend(super::builtin::surcharge(&arguments))?;
                 let result = super::builtin::call(image, builtin, arguments, span, env)?;
+                self.spend(super::builtin::surcharge(std::slice::from_ref(&result)))?;
                 self.stack.push(result);
                 Ok(back_to)
             }
@@ -347,23 +358,39 @@ pub fn no_match(image: &Image, value: &Value, span: Span) -> Fault {
     exception(image, image.known.pattern_match_failed, FailureKind::Exception, &about, span)
 }
 
+/// What an operation that compares says of an order.
+fn comparison(binary: Binary) -> Option<fn(Ordering) -> bool> {
+    Some(match binary {
+        Binary::Equal => Ordering::is_eq,
+        Binary::NotEqual => Ordering::is_ne,
+        Binary::Less => Ordering::is_lt,
+        Binary::LessEqual => Ordering::is_le,
+        Binary::Greater => Ordering::is_gt,
+        Binary::GreaterEqual => Ordering::is_ge,
+        _ => return None,
+    })
+}
+
+/// What an operation takes besides one: long texts and numbers take their time, fractions the square of it.
+fn surcharge(a: &Value, b: &Value) -> u64 {
+    match (a, b) {
+        (Value::Text(a), Value::Text(b)) => (a.len() + b.len()) as u64 / 32,
+        (Value::Rat(_), _) | (_, Value::Rat(_)) => (value::words(a) + value::words(b)).pow(2) / 64,
+        _ => value::words(a) * value::words(b) / 64,
+    }
+}
+
 fn apply(image: &Image, binary: Binary, a: &Value, b: &Value, span: Span) -> Result<Value, Fault> {
     let number = match binary {
-        Binary::Equal => return Ok(Value::Bool(a == b)),
-        Binary::NotEqual => return Ok(Value::Bool(a != b)),
-        Binary::Less => return Ok(Value::Bool(a < b)),
-        Binary::LessEqual => return Ok(Value::Bool(a <= b)),
-        Binary::Greater => return Ok(Value::Bool(a > b)),
-        Binary::GreaterEqual => return Ok(Value::Bool(a >= b)),
         Binary::Concatenate => return concatenate(image, a, b, span),
-        // These are jumps.
-        Binary::Or | Binary::And => return Ok(b.clone()),
         Binary::Add => value::add(a, b),
         Binary::Subtract => value::subtract(a, b),
         Binary::Multiply => value::multiply(a, b),
         Binary::Divide => value::divide(a, b),
         Binary::DivideInts => value::divide_ints(a, b),
         Binary::Modulo => value::modulo(a, b),
+        // Those that are left compare, or are jumps.
+        _ => return Ok(b.clone()),
     };
     number.map_err(|fault| number_fault(image, fault, span))
 }

@@ -15,7 +15,8 @@ impl Machine {
         if !thrown.about.is_empty() {
             message = format!("{} ({message})", thrown.about);
         }
-        Failure { kind: thrown.kind, message, place: image.place(thrown.span), process: Some(ProcessId(p)) }
+        let process = Some(thrown.thrower.unwrap_or(ProcessId(p)));
+        Failure { kind: thrown.kind, message, place: image.place(thrown.span), process }
     }
 
     /// An exception left the main block.

@@ -24,6 +24,13 @@ pub(super) struct Captured {
     task: Rc<Task>,
 }
 
+impl Captured {
+    /// The task that met it, as it was then.
+    pub fn task(&self) -> &Rc<Task> {
+        &self.task
+    }
+}
+
 /// Fields as they were at some time.
 struct Past<'a> {
     object: Option<&'a Object>,
@@ -130,6 +137,7 @@ impl Machine {
         let holds = code.conditions.iter().all(|&condition| {
             !matches!(vm.eval(image, condition, &mut slots, &mut env), Ok(Value::Bool(false)))
         });
+        self.note_operations(vm.fuel);
         self.guard_told_names.set(self.guard_told_names.get() || vm.told_names);
         holds
     }

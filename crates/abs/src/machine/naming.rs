@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::value::{Names, Reference, Value};
+use crate::value::{Names, Reference, Sequences, Value};
 
 use super::code::{Image, NONE, Target};
 use super::entity::Frame;
@@ -153,7 +153,8 @@ impl Names for Image {
         format!("future {}", path.join("."))
     }
 
-    fn list(&self) -> (u32, u32) {
-        (self.known.nil.0, self.known.cons.0)
+    fn sequences(&self) -> Sequences {
+        let known = &self.known;
+        Sequences { list: (known.nil.0, known.cons.0), map: (known.empty_map.0, known.insert_assoc.0) }
     }
 }

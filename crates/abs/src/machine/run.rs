@@ -142,8 +142,26 @@ pub(super) struct Machine {
     pub resolved: bool,
     pub touches: Touches,
     pub vm: Vm,
+    /// How long the logs were when bytes were counted last, and how many there were.
+    pub measured: Cell<(usize, usize)>,
+    /// How many operations segments and guards took so far.
+    pub operations: Cell<u64>,
     /// What the present step does, if somebody wants to know.
     pub record: Option<Box<SegmentRecord>>,
+}
+
+impl Machine {
+    /// Bytes of the lists of the machine itself.
+    pub fn own_memory(&self) -> usize {
+        self.flips.capacity() * size_of::<u32>()
+            + self.guards.capacity() * size_of::<Captured>()
+            + self.marks.capacity() * size_of::<Mark>()
+    }
+
+    /// Notes what a segment or a guard took of the operations that it may take.
+    pub fn note_operations(&self, left: u64) {
+        self.operations.set(self.operations.get() + self.settings.max_segment_steps.saturating_sub(left));
+    }
 }
 
 impl AbsRun {
@@ -193,6 +211,8 @@ impl AbsRun {
             clock: 0,
             resolved: false,
             touches: Touches::default(),
+            measured: Cell::new((0, 0)),
+            operations: Cell::new(0),
             vm: Vm::new(settings.max_segment_steps, settings.max_depth),
             record: None,
         };
@@ -309,6 +329,15 @@ impl Run for AbsRun {
 
     fn depth(&self) -> usize {
         self.machine.marks.len()
+    }
+
+    fn memory(&self) -> usize {
+        self.machine.memory()
+    }
+
+    fn effort(&self) -> u64 {
+        // An operation costs a fraction of what a segment costs.
+        self.machine.operations.get() >> 3
     }
 
     fn enabled(&self) -> &ProcessSet {

@@ -85,9 +85,17 @@ impl Machine {
                     }
                 }
                 Ok(Flow::Elsewhere) => {}
-                Ok(Flow::End(end)) => return Ok(end),
+                Ok(Flow::End(end)) => {
+                    return match self.waiting_initialisation(image, task, &end) {
+                        Some(why) => Err(why),
+                        None => Ok(end),
+                    };
+                }
                 Err(Fault::Stop(why)) => return Err(why),
-                Err(Fault::Throw(thrown)) => {
+                Err(Fault::Throw(mut thrown)) => {
+                    if let Some(fresh) = Rc::get_mut(&mut thrown) {
+                        fresh.thrower.get_or_insert(ProcessId(p));
+                    }
                     if !unwind(task, &thrown) {
                         return Ok(End::Threw(thrown));
                     }
@@ -104,6 +112,19 @@ impl Machine {
             self.vm.fuel = fuel;
             result = self.instruction(image, p, task, spawned);
         }
+    }
+
+    /// An initialisation is part of its creator's segment, and others may not see an object that is half made. What is
+    /// `[Atomic]` waits all the same if it is called in another cog.
+    fn waiting_initialisation(&self, image: &Image, task: &Task, end: &End) -> Option<String> {
+        if matches!(end, End::Returned(_) | End::Threw(_)) {
+            return None;
+        }
+        let is_init = |frame: &&Frame| image.bodies[frame.body as usize].is_init;
+        let this = task.frames.iter().rev().find(is_init)?.this.as_ref()?;
+        let line = task.frames.last().map_or(0, |frame| self.line_of(image, frame));
+        let class = &image.classes[this.class as usize].name;
+        Some(format!("the initialisation of a {class} waits or draws at line {line}: not supported"))
     }
 
     fn line_of(&self, image: &Image, frame: &Frame) -> u32 {
@@ -268,6 +289,7 @@ impl Machine {
                 return Err(Fault::Throw(Rc::new(Thrown {
                     value,
                     span,
+                    thrower: None,
                     kind: FailureKind::Exception,
                     about: String::new(),
                 })));

@@ -393,11 +393,7 @@ impl Builder<'_> {
                     put(&[10, set.len() as i64]);
                     rest.extend(set.iter().rev().map(|value| (value, true)));
                 }
-                Value::Map(map) => {
-                    put(&[11, map.len() as i64]);
-                    rest.extend(map.iter().rev().flat_map(|(key, value)| [(value, in_key), (key, true)]));
-                }
-                Value::Closure(_) => put(&[12]),
+                Value::Closure(_) => put(&[11]),
             }
         }
     }

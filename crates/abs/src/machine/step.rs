@@ -30,6 +30,7 @@ impl Machine {
             self.foresee(image, p, &before, &mut label.accesses);
         }
         let done = self.advance(image, p, choice, &before, label);
+        self.note_operations(self.vm.fuel);
         if let Err(why) = done {
             self.undo_step();
             return Err(Stop::Bound(why));

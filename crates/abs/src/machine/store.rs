@@ -64,6 +64,17 @@ impl<T: Clone + Default> Store<T> {
         &mut self.values[id as usize]
     }
 
+    /// The things as they are and as they were before each change.
+    pub fn all_times(&self) -> impl Iterator<Item = &T> {
+        self.values.iter().chain(self.log.iter().map(|changed| &changed.old))
+    }
+
+    /// Bytes held, without what the things hold.
+    pub fn memory(&self) -> usize {
+        self.values.capacity() * (size_of::<T>() + size_of::<u32>())
+            + self.log.capacity() * size_of::<Changed<T>>()
+    }
+
     /// The number of entries of the log.
     #[inline]
     pub fn logged(&self) -> u32 {

@@ -187,6 +187,16 @@ pub fn power(a: &Value, exponent: &Value) -> Answer {
     if *times < 0 { fraction(d, n) } else { fraction(n, d) }
 }
 
+/// How many words of a machine a number has; none if it is no number.
+pub fn words(value: &Value) -> u64 {
+    match value {
+        Value::Int(_) => 1,
+        Value::Big(n) => n.bits() / 64 + 1,
+        Value::Rat(rat) => (rat.0.bits() + rat.1.bits()) / 64 + 2,
+        _ => 0,
+    }
+}
+
 /// The order of two numbers.
 pub(super) fn compare(a: &Value, b: &Value) -> Ordering {
     match (parts(a), parts(b)) {

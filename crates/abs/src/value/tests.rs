@@ -4,7 +4,7 @@ struct Plain;
 
 impl Names for Plain {
     fn constructor(&self, id: u32) -> &str {
-        ["Nil", "Cons", "Apple", "Box"][id as usize]
+        ["Nil", "Cons", "Apple", "Box", "EmptyMap", "InsertAssoc"][id as usize]
     }
     fn object(&self, object: &Reference) -> String {
         format!("object {}", object.id)
@@ -12,14 +12,14 @@ impl Names for Plain {
     fn future(&self, future: &Reference) -> String {
         format!("future {}", future.id)
     }
-    fn list(&self) -> (u32, u32) {
-        (0, 1)
+    fn sequences(&self) -> Sequences {
+        Sequences { list: (0, 1), map: (4, 5) }
     }
 }
 
-/// Constructors in the order of names: Apple, Box, Cons, Nil.
+/// Constructors in the order of names: Apple, Box, Cons, EmptyMap, InsertAssoc, Nil.
 fn tag(id: u32) -> Tag {
-    Tag { rank: [3, 2, 0, 1][id as usize], id }
+    Tag { rank: [5, 2, 0, 1, 3, 4][id as usize], id }
 }
 
 fn list(values: impl DoubleEndedIterator<Item = Value>) -> Value {
@@ -61,15 +61,29 @@ fn data_are_ordered_by_name_then_arguments() {
 fn long_lists_are_compared_shown_and_dropped() {
     let (a, b) = (list((0..300_000).map(Value::Int)), list((0..300_000).map(Value::Int)));
     assert_eq!(a, b);
-    assert!(show(&a, &Plain).starts_with("list[0, 1, 2"));
+    assert!(show(&a, &Plain).starts_with("list[0,1,2"));
     let deep = (0..300_000).fold(Value::Unit, |inner, _| Value::data(tag(3), vec![inner]));
     assert_eq!(show(&deep, &Plain).len(), 300_000 * 5 + 4);
 }
 
 #[test]
-fn sets_and_maps_are_terms() {
+fn sets_lists_and_maps_are_terms() {
     let set: BTreeSet<Value> = [3, 1, 2].map(Value::Int).into_iter().collect();
-    let map: BTreeMap<Value, Value> =
-        [(Value::text("a"), Value::Set(Rc::new(set))), (Value::text("b"), Value::Null)].into();
-    assert_eq!(show(&Value::Map(Rc::new(map)), &Plain), r#"map[Pair("a", set[1, 2, 3]), Pair("b", null)]"#);
+    let entry = |key: &str, value| Value::data(tag(3), vec![Value::text(key), value]);
+    let entries = [entry("b", Value::Null), entry("a", Value::Set(Rc::new(set)))];
+    let empty = Value::Atom(tag(4));
+    let map = entries.into_iter().rev().fold(empty.clone(), |rest, e| Value::data(tag(5), vec![e, rest]));
+    assert_eq!(show(&map, &Plain), r#"map[Box("b",null),Box("a",set[1,2,3])]"#);
+    assert_eq!(show(&empty, &Plain), "EmptyMap");
+    assert_eq!(show(&Value::Set(Rc::default()), &Plain), "EmptySet");
+    assert_eq!(show(&list([].into_iter()), &Plain), "list[]");
+}
+
+#[test]
+fn texts_are_quoted_within_data_only() {
+    let text = Value::text("a\"b\\c\n");
+    let boxed = Value::data(tag(3), vec![text.clone()]);
+    assert_eq!(to_text(&text, &Plain), "a\"b\\c\n");
+    assert_eq!(to_text(&boxed, &Plain), "Box(\"a\\\"b\\c\n\")");
+    assert_eq!(show(&boxed, &Plain), r#"Box("a\"b\\c\n")"#, "a report has one line for it");
 }

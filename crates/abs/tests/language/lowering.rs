@@ -163,7 +163,7 @@ fn pattern_variables_that_have_a_value_are_compared() {
     let FunctionBody::Expr(body) = &function.body else { panic!() };
     let ExprKind::Case(_, branches) = &body.kind else { panic!() };
     let Pattern::Construct(just, first) = &branches[0].0 else { panic!() };
-    assert_eq!(*just, model.known.just);
+    assert_eq!(model.constructors[just.index()].name, "Just");
     assert!(
         matches!(&first[0], Pattern::Equal(expr) if matches!(expr.kind, ExprKind::Slot(slot) if slot.0 == 0))
     );
@@ -240,7 +240,7 @@ fn classes_know_their_interfaces_fields_and_run() {
         .iter()
         .map(|interface| model.interfaces[interface.index()].name.as_str())
         .collect();
-    assert_eq!(names, ["B", "A"]);
+    assert_eq!(names, ["B", "A", "Object"]);
     let fields: Vec<&str> = model.classes[0].fields.iter().map(|field| field.name.as_str()).collect();
     assert_eq!(fields, ["p", "f", "g"]);
     assert_eq!(model.classes[0].parameters, 1);

@@ -7,6 +7,7 @@ mod abs;
 mod bad_input;
 mod golden;
 mod json;
+mod limits;
 mod native;
 mod native_cxx;
 mod native_kinds;

@@ -1,9 +1,11 @@
 //! The states that `convergent` has met, with what is known of what comes after each.
 //!
-//! States are kept in full and compared in full: a hash only leads to them. A state may have been explored more than once, each
-//! time with fewer processes asleep in some way: all its nodes are kept.
+//! States are kept in full and compared in full: a hash only leads to them. They lie one after the other in large pieces, so that
+//! they take little more than their bytes, and a million of them are let go of in no time. A state may have been explored more
+//! than once, each time with fewer processes asleep in some way: all its nodes are kept.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 
 use mazurka_program::ProcessId;
@@ -21,8 +23,20 @@ struct Finished {
     records: Rc<[u64]>,
 }
 
+/// What an allocation takes besides its bytes, about.
+const ALLOCATION: usize = 16;
+
+/// The bytes of a piece; a state that is larger has one of its own.
+const PIECE: usize = 1 << 20;
+
 #[derive(Debug, Default)]
 struct Known {
+    /// Where its bytes are: the piece, the first of them there, and how many.
+    piece: u32,
+    start: u32,
+    length: u32,
+    /// The state with the same hash that was met before, plus 1; 0 if there is none.
+    same_hash: u32,
     finished: Vec<Finished>,
     /// The depth at which it is being explored, plus 1; 0 if it is not.
     open: u32,
@@ -32,22 +46,55 @@ struct Known {
 
 #[derive(Debug, Default)]
 pub(crate) struct Store {
-    numbers: HashMap<Box<[u8]>, StateId>,
+    hasher: RandomState,
+    /// By hash: the state that was met last.
+    by_hash: HashMap<u64, StateId>,
+    /// Bytes of states. They don't grow beyond what was set aside for them.
+    pieces: Vec<Vec<u8>>,
     states: Vec<Known>,
+    /// Bytes of the pieces, and of what is known of explorations.
     memory: usize,
 }
 
 impl Store {
     /// The number of a state, which may be new.
     pub fn number(&mut self, state: &[u8]) -> StateId {
-        if let Some(&known) = self.numbers.get(state) {
-            return known;
+        let hash = self.hasher.hash_one(state);
+        let met = self.by_hash.get(&hash).map_or(0, |last| last.0 + 1);
+        let mut other = met;
+        while let Some(number) = other.checked_sub(1) {
+            let known = &self.states[number as usize];
+            if self.bytes_of(known) == state {
+                return StateId(number);
+            }
+            other = known.same_hash;
         }
         let number = StateId(self.states.len() as u32);
-        self.memory += state.len() + size_of::<(Box<[u8]>, StateId)>() + 8 + size_of::<Known>();
-        self.numbers.insert(state.into(), number);
-        self.states.push(Known::default());
+        let (piece, start) = self.keep(state);
+        let length = state.len() as u32;
+        self.states.push(Known { piece, start, length, same_hash: met, ..Known::default() });
+        self.by_hash.insert(hash, number);
         number
+    }
+
+    fn bytes_of(&self, known: &Known) -> &[u8] {
+        let start = known.start as usize;
+        &self.pieces[known.piece as usize][start..start + known.length as usize]
+    }
+
+    /// Copies the bytes of a state into a piece.
+    fn keep(&mut self, state: &[u8]) -> (u32, u32) {
+        let fits = |piece: &Vec<u8>| piece.capacity() - piece.len() >= state.len();
+        if !self.pieces.last().is_some_and(fits) {
+            let size = state.len().max(PIECE);
+            self.memory += size;
+            self.pieces.push(Vec::with_capacity(size));
+        }
+        let last = self.pieces.len() - 1;
+        let piece = &mut self.pieces[last];
+        let start = piece.len() as u32;
+        piece.extend_from_slice(state);
+        (last as u32, start)
     }
 
     /// The records of a finished exploration in which nobody slept that is awake now.
@@ -79,9 +126,12 @@ impl Store {
         let before = known.finished.len();
         known.finished.retain(|old| !asleep.iter().all(|process| old.asleep.contains(process)));
         let dropped = before - known.finished.len();
-        self.memory += size_of::<Finished>() + asleep.len() * size_of::<ProcessId>();
-        self.memory -= dropped * size_of::<Finished>();
+        let sleepers = if asleep.is_empty() { 0 } else { size_of_val(&*asleep) + ALLOCATION };
+        self.memory += size_of::<Finished>() + ALLOCATION + sleepers;
+        self.memory -= dropped * (size_of::<Finished>() + ALLOCATION);
         known.open = 0;
+        // Most are explored once.
+        known.finished.reserve_exact(1);
         known.finished.push(Finished { asleep, records });
     }
 
@@ -97,7 +147,8 @@ impl Store {
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        self.memory
+        let hashes = self.by_hash.capacity() * (size_of::<(u64, StateId)>() + 1) * 8 / 7;
+        self.memory + hashes + self.states.capacity() * size_of::<Known>()
     }
 }
 

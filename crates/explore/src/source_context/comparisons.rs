@@ -4,6 +4,7 @@
 //! without its last event, is run once.
 
 use std::cmp::Reverse;
+use std::ops::ControlFlow;
 
 use mazurka_program::{Access, Failure, ProcessId, Renamed, Run};
 use mazurka_trace::Trace;
@@ -61,14 +62,21 @@ impl Comparisons {
     }
 
     /// Gives for each race that leads to the same state either way its `e` and the sequence `v.u`. The run is left aside of
-    /// the trace.
-    pub fn make<R: Run>(&mut self, walk: &mut Walk<'_, R>, mut same: impl FnMut(usize, Sequence)) {
+    /// the trace. Breaks if the search is over.
+    pub fn make<R: Run>(
+        &mut self,
+        walk: &mut Walk<'_, R>,
+        mut same: impl FnMut(usize, Sequence),
+    ) -> ControlFlow<()> {
         let noted = &mut self.noted[..std::mem::take(&mut self.open)];
         // The run, once it has left the trace, knows it only up to there.
         noted.sort_by_key(|comparison| Reverse(comparison.e));
         let compare_failures = walk.options.rules.compare_failures;
         let mut before = None;
         for comparison in noted {
+            if walk.look_is_due() {
+                walk.look_between()?;
+            }
             let (trace, mut aside) = walk.aside();
             let &mut Comparison { e, last, q, .. } = comparison;
             let step = |k: usize| (trace.process(k), trace.choice(k));
@@ -88,6 +96,7 @@ impl Comparisons {
                 }
             }
         }
+        ControlFlow::Continue(())
     }
 }
 

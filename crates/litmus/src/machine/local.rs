@@ -30,6 +30,7 @@ impl Machine {
     fn run_on(&mut self, image: &Image, p: u32) {
         let mut laps = Laps::default();
         for _ in 0..MAX_LOCAL {
+            self.lines_run += 1;
             let pc = self.procs[p as usize].core.pc;
             let line = &image.lines[pc as usize];
             if line.step {

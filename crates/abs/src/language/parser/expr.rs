@@ -182,11 +182,11 @@ impl<'a> Parser<'a> {
         let span = self.bump();
         let inner = &self.slice(span)[1..];
         let inner = inner.strip_suffix('"').unwrap_or(inner);
-        self.unescape(inner, span.start + 1, "\"\\")
+        self.unescape(inner, span.start + 1)
     }
 
-    /// The text behind the escapes; `plain` are the signs that a backslash makes into themselves.
-    fn unescape(&mut self, text: &str, start: u32, plain: &str) -> Result_<String> {
+    /// The text behind the escapes.
+    fn unescape(&mut self, text: &str, start: u32) -> Result_<String> {
         let mut result = String::with_capacity(text.len());
         let mut characters = text.char_indices();
         while let Some((at, character)) = characters.next() {
@@ -198,7 +198,7 @@ impl<'a> Parser<'a> {
                 Some((_, 'n')) => result.push('\n'),
                 Some((_, 't')) => result.push('\t'),
                 Some((_, 'r')) => result.push('\r'),
-                Some((_, escaped)) if plain.contains(escaped) => result.push(escaped),
+                Some((_, escaped @ ('"' | '\\'))) => result.push(escaped),
                 other => {
                     let length = 1 + other.map_or(0, |(_, escaped)| escaped.len_utf8() as u32);
                     let start = start + at as u32;
@@ -224,7 +224,8 @@ impl<'a> Parser<'a> {
                 return Err(self.expected("the rest of the template", Some(help)));
             }
             self.bump();
-            let text = self.unescape(&slice[1..slice.len() - 1], span.start + 1, "`$\\")?;
+            // A backslash escapes the signs of templates and is itself before any other sign.
+            let text = slice[1..slice.len() - 1].replace("\\`", "`").replace("\\$", "$");
             parts.push(self.make(ExprKind::Text(text), span)?);
             if slice.ends_with('`') {
                 return Ok(parts);
@@ -248,6 +249,7 @@ impl<'a> Parser<'a> {
         self.bump();
         let subject = self.expr()?;
         self.expect(Token::OpenBrace, None)?;
+        self.eat(Token::Bar);
         let mut branches = Vec::new();
         loop {
             let pattern = self.pattern()?;
@@ -488,18 +490,23 @@ impl<'a> Parser<'a> {
     }
 
     /// `[..]` before declarations, statements and types. They change nothing here, but for those that ask for what there
-    /// is not.
-    pub(super) fn annotations(&mut self) -> Result_<()> {
+    /// is not, and `[Atomic]`: says whether that is among them.
+    pub(super) fn annotations(&mut self) -> Result_<bool> {
+        let mut atomic = false;
         while self.at(Token::OpenBracket) {
             self.bump();
-            self.list(Token::CloseBracket, Self::annotation)?;
+            atomic |= self.list(Token::CloseBracket, Self::annotation)?.contains(&true);
         }
-        Ok(())
+        Ok(atomic)
     }
 
-    fn annotation(&mut self) -> Result_<()> {
+    /// One of them; says whether it is `Atomic`.
+    fn annotation(&mut self) -> Result_<bool> {
+        let mut atomic = false;
         if self.at(Token::TypeName) {
-            let what = match self.slice(self.span()) {
+            let word = self.slice(self.span());
+            atomic = word == "Atomic";
+            let what = match word {
                 "Scheduler" => Some("user-defined schedulers"),
                 "DC" => Some("deployment components"),
                 "HTTPCallable" => Some("HTTP callable methods"),
@@ -512,11 +519,11 @@ impl<'a> Parser<'a> {
             }
             let position = self.position;
             if self.type_use().is_ok() && self.eat(Token::Colon) {
-                return self.expr().map(|_| ());
+                return self.expr().map(|_| false);
             }
             self.position = position;
         }
-        self.expr().map(|_| ())
+        self.expr().map(|_| atomic)
     }
 }
 

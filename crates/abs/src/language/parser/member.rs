@@ -40,10 +40,11 @@ impl<'a> Parser<'a> {
 
     /// `T m(U x)`
     pub(super) fn signature(&mut self) -> Result_<Signature<'a>> {
+        let atomic = self.annotations()?;
         let result = self.type_use()?;
         let name = self.name("the name of a method")?;
         let parameters = self.parameters()?;
-        Ok(Signature { result, name, parameters })
+        Ok(Signature { atomic, result, name, parameters })
     }
 
     pub(super) fn class(&mut self) -> Result_<Declaration<'a>> {
@@ -110,13 +111,13 @@ impl<'a> Parser<'a> {
             self.semicolon()?;
             return Ok(Member::Uses(traits));
         }
-        self.annotations()?;
+        let atomic = self.annotations()?;
         let start = self.span().start;
         let ty = self.type_use()?;
         let name = self.name("the name of a field or a method")?;
         if self.at(Token::OpenParen) {
-            let parameters = self.parameters()?;
-            return Ok(Member::Method(self.method_body(start, Signature { result: ty, name, parameters })?));
+            let signature = Signature { atomic, result: ty, name, parameters: self.parameters()? };
+            return Ok(Member::Method(self.method_body(start, signature)?));
         }
         let value = if self.eat(Token::Assign) { Some(self.expr()?) } else { None };
         let span = self.since(start);
@@ -150,9 +151,9 @@ impl<'a> Parser<'a> {
     }
 
     fn method(&mut self) -> Result_<MethodDecl<'a>> {
-        self.annotations()?;
+        let atomic = self.annotations()?;
         let start = self.span().start;
-        let signature = self.signature()?;
+        let signature = Signature { atomic, ..self.signature()? };
         self.method_body(start, signature)
     }
 

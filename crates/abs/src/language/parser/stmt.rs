@@ -85,6 +85,7 @@ impl<'a> Parser<'a> {
                 let span = block.span;
                 Ok(Statement { kind: StatementKind::Block(block), span })
             }
+            Token::If if self.at_conditional() => self.assignment_or_expression(start),
             Token::If => self.if_statement(),
             Token::While => self.while_statement(),
             Token::Foreach => self.foreach(),
@@ -94,6 +95,18 @@ impl<'a> Parser<'a> {
             Token::Name if self.refused_statement() => Err(Reported),
             _ => self.assignment_or_expression(start),
         }
+    }
+
+    /// Whether the `if` here is an expression, in the old form: `then` comes before any block or the end.
+    fn at_conditional(&self) -> bool {
+        let rest = self.lexemes[self.position..].iter().map(|lexeme| lexeme.token);
+        let mut rest = rest.skip_while(|token| {
+            !matches!(
+                token,
+                Token::Then | Token::OpenBrace | Token::CloseBrace | Token::Semicolon | Token::End
+            )
+        });
+        rest.next() == Some(Token::Then)
     }
 
     /// A statement of one word, what follows it, and `;`.
