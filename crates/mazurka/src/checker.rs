@@ -350,7 +350,7 @@ impl Plan {
         report.inner.memory_model = Some(report::MEMORY_MODEL);
         if let Some(place) = self.task.pulse.weak_place() {
             report.inner.notes.push(format!(
-                "{}:{} uses an ordering weaker than SeqCst; it was checked as if it were SeqCst",
+                "{}:{} uses an ordering weaker than SeqCst: it counts for data races; values are those of SeqCst",
                 place.file(),
                 place.line()
             ));

@@ -133,6 +133,7 @@ impl Operation for WakeUp {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.token, AccessKind::Write);
         step.set(self.token, 1);
+        step.release(self.token);
     }
 
     fn describe(&self, world: &World) -> String {
@@ -154,6 +155,7 @@ impl Operation for Sleep {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.token, AccessKind::Update);
         step.set(self.token, 0);
+        step.acquire(self.token);
         self.slept = true;
     }
 
@@ -279,13 +281,22 @@ impl<T> Operation for Finish<'_, T> {
     fn perform(&mut self, step: &mut Step<'_>) {
         self.leave();
         if let Some(done) = self.shared.done {
-            step.touch(done, AccessKind::Update);
+            step.update(done);
             step.set(done, 1);
         }
     }
 
     fn describe(&self, world: &World) -> String {
         format!("{} is done", self.shared.name(world))
+    }
+}
+
+impl Step<'_> {
+    /// A step that changes what a task and who awaits it know of each other: the result goes one way, the waker the other.
+    fn update(&mut self, done: Location) {
+        self.touch(done, AccessKind::Update);
+        self.acquire(done);
+        self.release(done);
     }
 }
 
@@ -314,7 +325,7 @@ impl<T> Operation for Look<'_, T> {
     fn perform(&mut self, step: &mut Step<'_>) {
         self.look();
         if let Some(done) = self.shared.done {
-            step.touch(done, AccessKind::Update);
+            step.update(done);
         }
         let pending = self.found.is_none();
         step.note(|| if pending { "pending" } else { "ready" }.to_owned());
@@ -367,7 +378,7 @@ struct Detach<'a, T> {
 impl<T> Operation for Detach<'_, T> {
     fn perform(&mut self, step: &mut Step<'_>) {
         if let Some(done) = self.shared.done {
-            step.touch(done, AccessKind::Update);
+            step.update(done);
         }
         let mut state = self.shared.state();
         state.detached = true;

@@ -127,8 +127,7 @@ impl World {
         let end = self.end_of(process);
         self.label.touch(end, AccessKind::Write);
         if self.races.enabled {
-            let events = self.process(process).events;
-            self.races.end(process, events, end);
+            self.races.release(process, end, 0);
         }
         let depth = self.depth;
         self.cells.set(end, 1, depth);

@@ -21,7 +21,7 @@ pub(crate) mod operation;
 mod overflow;
 mod panics;
 mod process;
-mod races;
+pub(crate) mod races;
 pub(crate) mod run;
 mod script;
 mod spare;

@@ -141,10 +141,6 @@ impl World {
         state.last = self.depth;
         state.events += 1;
         self.depth += 1;
-        let events = state.events;
-        if self.races.enabled {
-            self.races.step(process, events, &self.label);
-        }
     }
 
     /// Whether the script has this operation of the running process as its next step. Not while there are processes to

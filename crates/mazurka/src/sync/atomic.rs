@@ -1,7 +1,8 @@
 //! Atomic types, as in [`std::sync::atomic`].
 //!
-//! Within a check every operation is sequentially consistent, whatever ordering it names; the verdict says so once if a
-//! weaker one was named. `compare_exchange_weak` does not fail spuriously.
+//! Within a check executions are sequentially consistent, whatever orderings are named: what is read is what was written
+//! last. Orderings count for the order by which data races on a [`cell::UnsafeCell`](crate::cell::UnsafeCell) are judged. The
+//! verdict says so once if one weaker than `SeqCst` was named. `compare_exchange_weak` does not fail spuriously.
 
 mod access;
 
@@ -11,20 +12,25 @@ use std::sync::atomic as real;
 
 pub use std::sync::atomic::Ordering;
 
-use access::{Effect, Method, access, note_ordering};
+use access::{Effect, Method, Orders, access, note_ordering};
 
 use crate::runtime::identity::Object;
 use crate::runtime::spin::{Registers, wipe_leftovers};
 use crate::runtime::with_world;
 
-/// An atomic memory fence. All is sequentially consistent within a check, so there it does nothing.
+/// An atomic memory fence. Within a check it counts for the order by which data races are judged, and is no step.
 #[inline]
 #[track_caller]
 pub fn fence(order: Ordering) {
     if order == Ordering::Relaxed {
         no_such_ordering(order, "fence");
     }
-    if with_world(|world| note_ordering(world, order, Caller::caller())).is_none() {
+    let place = Caller::caller();
+    let modelled = with_world(|world| {
+        note_ordering(world, order, place);
+        world.fence(order);
+    });
+    if modelled.is_none() {
         real::fence(order);
     }
 }
@@ -66,13 +72,13 @@ macro_rules! common {
                 &self,
                 effect: Effect<'_>,
                 method: &'static Method,
-                order: Ordering,
+                orders: Orders,
                 place: &'static Caller<'static>,
             ) -> Option<$value> {
                 let mut registers = Registers::unset();
                 registers.take();
                 let first = Self::bits(self.real.load(Ordering::Relaxed));
-                let found = access(&registers, &self.object, first, &effect, method, order, place);
+                let found = access(&registers, &self.object, first, &effect, method, orders, place);
                 wipe_leftovers();
                 found.map(Self::value)
             }
@@ -89,7 +95,7 @@ macro_rules! common {
                 if matches!(order, Ordering::Release | Ordering::AcqRel) {
                     no_such_ordering(order, "load");
                 }
-                match self.access(Effect::Load, const { &Self::method("load") }, order, Caller::caller()) {
+                match self.access(Effect::Load, const { &Self::method("load") }, Orders::one(order), Caller::caller()) {
                     Some(value) => value,
                     None => self.outside().load(order),
                 }
@@ -102,7 +108,7 @@ macro_rules! common {
                 if matches!(order, Ordering::Acquire | Ordering::AcqRel) {
                     no_such_ordering(order, "store");
                 }
-                if self.access(Effect::Store(Self::bits(value)), const { &Self::method("store") }, order, Caller::caller()).is_none() {
+                if self.access(Effect::Store(Self::bits(value)), const { &Self::method("store") }, Orders::one(order), Caller::caller()).is_none() {
                     self.outside().store(value, order);
                 }
             }
@@ -112,7 +118,7 @@ macro_rules! common {
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 let bits = Self::bits(value);
-                match self.access(Effect::Update(&|_| bits), const { &Self::method("swap") }, order, Caller::caller()) {
+                match self.access(Effect::Update(&|_| bits), const { &Self::method("swap") }, Orders::one(order), Caller::caller()) {
                     Some(before) => before,
                     None => self.outside().swap(value, order),
                 }
@@ -135,8 +141,8 @@ macro_rules! common {
                     no_such_ordering(failure, "failure ordering");
                 }
                 let effect = Effect::Exchange(Self::bits(current), Self::bits(new));
-                let weaker = if success == Ordering::SeqCst { failure } else { success };
-                match self.access(effect, const { &Self::method("compare_exchange") }, weaker, Caller::caller()) {
+                let orders = Orders { success, failure };
+                match self.access(effect, const { &Self::method("compare_exchange") }, orders, Caller::caller()) {
                     Some(before) if Self::bits(before) == Self::bits(current) => Ok(before),
                     Some(before) => Err(before),
                     None => self.outside().compare_exchange(current, new, success, failure),
@@ -269,7 +275,7 @@ macro_rules! updates {
         #[track_caller]
         pub fn $method(&self, $operand: $value, order: Ordering) -> $value {
             let new = |bits| Self::bits($new(Self::value(bits), $operand));
-            match self.access(Effect::Update(&new), const { &Self::method(stringify!($method)) }, order, Caller::caller()) {
+            match self.access(Effect::Update(&new), const { &Self::method(stringify!($method)) }, Orders::one(order), Caller::caller()) {
                 Some(before) => before,
                 None => self.outside().$method($operand, order),
             }
@@ -427,7 +433,7 @@ impl<T> AtomicPtr<T> {
         outside: impl FnOnce(&real::AtomicPtr<T>) -> *mut T,
     ) -> *mut T {
         let update = |bits| Self::bits(new(Self::value(bits)));
-        match self.access(Effect::Update(&update), method, order, Caller::caller()) {
+        match self.access(Effect::Update(&update), method, Orders::one(order), Caller::caller()) {
             Some(before) => before,
             None => outside(self.outside()),
         }

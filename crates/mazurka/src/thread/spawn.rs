@@ -84,6 +84,7 @@ impl Operation for Spawn {
     fn perform(&mut self, step: &mut Step<'_>) {
         let Some(body) = self.body.take() else { return };
         let child = step.world.create(body, self.name.take(), self.place);
+        step.inherits(child);
         self.child = Some((child, step.world.end_of(child)));
     }
 
@@ -113,6 +114,7 @@ impl Operation for Join {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.end, AccessKind::Read);
         step.waited_for(self.end);
+        step.acquire(self.end);
     }
 
     fn describe(&self, world: &World) -> String {
@@ -406,6 +408,7 @@ impl Operation for Unpark {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.token, AccessKind::Write);
         step.set(self.token, 1);
+        step.release(self.token);
     }
 
     fn describe(&self, world: &World) -> String {
@@ -432,6 +435,7 @@ impl Operation for Park {
 
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.token, AccessKind::Update);
+        step.acquire(self.token);
         if step.peek(self.token) == 0 {
             if self.timeout {
                 step.note(|| "timed out".to_owned());

@@ -7,6 +7,7 @@ use mazurka_program::{AccessKind, Location};
 
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step};
+use crate::runtime::races::Atomic;
 use crate::runtime::spin::Registers;
 use crate::runtime::{Arrival, Whole, World, with_world};
 
@@ -27,11 +28,34 @@ pub(super) enum Effect<'a> {
     Exchange(u64, u64),
 }
 
+/// The orderings that an operation names.
+#[derive(Clone, Copy)]
+pub(super) struct Orders {
+    /// Of a compare-exchange, if it succeeds.
+    pub(super) success: Ordering,
+    /// Of a compare-exchange that fails. Of all others, the same.
+    pub(super) failure: Ordering,
+}
+
+impl Orders {
+    #[inline(always)]
+    pub(super) const fn one(order: Ordering) -> Orders {
+        Orders { success: order, failure: order }
+    }
+
+    /// One that is not `SeqCst`, if there is one.
+    #[inline(always)]
+    fn weaker(self) -> Option<Ordering> {
+        [self.success, self.failure].into_iter().find(|&order| order != Ordering::SeqCst)
+    }
+}
+
 /// An operation on an atomic, in terms of its bits.
 struct Access<'a> {
     location: Location,
     effect: &'a Effect<'a>,
     method: &'static Method,
+    orders: Orders,
     /// The value before.
     found: u64,
 }
@@ -51,14 +75,19 @@ impl Operation for Access<'_> {
     fn perform(&mut self, step: &mut Step<'_>) {
         let at = self.location;
         match *self.effect {
-            Effect::Load => self.found = step.read(at, AccessKind::Read),
+            Effect::Load => {
+                self.found = step.read(at, AccessKind::Read);
+                step.atomic(at, Atomic::Read, self.orders.success);
+            }
             Effect::Store(value) => {
                 step.touch(at, AccessKind::Write);
                 step.write(at, value);
+                step.atomic(at, Atomic::Write, self.orders.success);
             }
             Effect::Update(new) => {
                 self.found = step.read(at, AccessKind::Update);
                 step.write(at, new(self.found));
+                step.atomic(at, Atomic::Update, self.orders.success);
             }
             Effect::Exchange(expected, value) => {
                 let equal = step.peek(at) == expected;
@@ -67,6 +96,9 @@ impl Operation for Access<'_> {
                 self.found = step.read(at, kind);
                 if equal {
                     step.write(at, value);
+                    step.atomic(at, Atomic::Update, self.orders.success);
+                } else {
+                    step.atomic(at, Atomic::Read, self.orders.failure);
                 }
                 if !step.world.foresee {
                     step.varies();
@@ -110,13 +142,13 @@ pub(super) fn access(
     first: u64,
     effect: &Effect<'_>,
     method: &'static Method,
-    order: Ordering,
+    orders: Orders,
     place: &'static Caller<'static>,
 ) -> Option<u64> {
-    let mut access = Access { location: Location(0), effect, method, found: 0 };
+    let mut access = Access { location: Location(0), effect, method, orders, found: 0 };
     let arrival = with_world(|world| {
-        if order != Ordering::SeqCst {
-            note_ordering(world, order, place);
+        if let Some(weaker) = orders.weaker() {
+            note_ordering(world, weaker, place);
         }
         access.location = world.locate(object, || Whole::of(object), method.kind, || first);
         match repeat(world, access.location, effect, place, registers.top()) {
