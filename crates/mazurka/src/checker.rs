@@ -14,7 +14,7 @@ mod worker;
 
 use std::panic::Location as Caller;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mazurka_explore::{Limits, Options, Order};
 use mazurka_program::Failure as Failed;
@@ -36,13 +36,15 @@ use origin::{Declared, Origin};
 use pulse::Pulse;
 use regressions::Store;
 use task::Task;
-use watch::{Hung, NoResult, on_own_thread};
+use watch::{Hung, NoResult, Patience, on_own_thread};
 
 /// What the runtime is told.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) stack_size: usize,
     pub(crate) spurious_wakeups: bool,
+    /// How long a search may take: for people.
+    pub(crate) max_time: Option<Duration>,
     /// For who watches the check.
     pub(crate) heartbeat: Arc<Pulse>,
 }
@@ -233,6 +235,7 @@ impl Checker {
         Settings {
             stack_size: self.stack_size,
             spurious_wakeups: self.spurious_wakeups,
+            max_time: self.options.limits.time,
             heartbeat: Arc::default(),
         }
     }
@@ -300,7 +303,7 @@ impl Checker {
         let store = store.filter(|_| saved != Saved::Ignore);
         let (entries, warnings) = store.as_ref().map_or_else(Default::default, Store::read);
         let verbose = if self.verbose { Log::Verdict } else { Log::Off };
-        let settings = self.settings();
+        let settings = Settings { max_time: options.limits.time, ..self.settings() };
         let task = Task {
             subject,
             algorithm: environment.algorithm.unwrap_or(self.algorithm),
@@ -363,9 +366,12 @@ impl Plan {
     }
 
     fn inner(&self, program: &Arc<Closure>) -> Inner {
+        // For all searches together, if there are several.
+        let until = self.settings.max_time.and_then(|time| Instant::now().checked_add(time));
+        let patience = Patience { hang: self.patience, until };
         let result = loop {
             let (task, closure) = (self.task.clone(), program.clone());
-            let result = on_own_thread(&self.task.pulse, self.patience, move || task.run(&closure));
+            let result = on_own_thread(&self.task.pulse, patience, move || task.run(&closure));
             if !program.begin_elsewhere() {
                 break result;
             }
@@ -382,21 +388,23 @@ impl Plan {
     /// The report of a check that panicked, which may be the fault of a closure that does not repeat itself.
     fn broken(&self, program: &Arc<Closure>, what: String) -> Inner {
         let (task, closure, words) = (self.task.clone(), program.clone(), what.clone());
-        let report = on_own_thread(&self.task.pulse, self.patience, move || task.broken(&closure, &words));
+        let patience = Patience { hang: self.patience, until: None };
+        let report = on_own_thread(&self.task.pulse, patience, move || task.broken(&closure, &words));
         report.unwrap_or_else(|_| {
             Report::nothing(self.task.subject.clone(), self.task.algorithm, report::internal(what))
         })
     }
 
-    /// The report of a check that hangs. How it came to that is run once more, on another thread, which may hang as well.
+    /// The report of a check that hangs. How it came to that is run once more, on another thread, up to the step that hangs. If
+    /// that does not come to an end soon, it is not told: patience was had once.
     fn hung(&self, program: &Closure, hung: Hung) -> Inner {
         let patience = self.patience.unwrap_or_default();
         let pulse: Arc<Pulse> = Arc::default();
         let story = hung.schedule.clone().and_then(|schedule| {
             let name = hung.name.clone();
             let again = program.again(Settings { heartbeat: pulse.clone(), ..self.settings.clone() });
-            let told =
-                on_own_thread(&pulse, Some(patience), move || task::tell_hang(&again, &schedule, &name));
+            let shorter = Patience { hang: Some(patience / 4), until: None };
+            let told = on_own_thread(&pulse, shorter, move || task::tell_hang(&again, &schedule, &name));
             told.ok().flatten()
         });
         task::hang_report(&self.task, hung, story, patience)

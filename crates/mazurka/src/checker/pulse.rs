@@ -49,6 +49,7 @@ pub(crate) struct Pulse {
     weak_ordering: AtomicPtr<Caller<'static>>,
     counts: Mutex<Counts>,
     given_up: AtomicBool,
+    time_is_up: AtomicBool,
 }
 
 impl Default for Pulse {
@@ -63,6 +64,7 @@ impl Default for Pulse {
             weak_ordering: AtomicPtr::new(ptr::null_mut()),
             counts: Mutex::default(),
             given_up: AtomicBool::new(false),
+            time_is_up: AtomicBool::new(false),
         }
     }
 }
@@ -151,6 +153,21 @@ impl Pulse {
     pub(crate) fn progress(&self, counts: &Counts) -> bool {
         *lock(&self.counts) = *counts;
         self.given_up.load(Relaxed)
+    }
+}
+
+/// What a check is told.
+impl Pulse {
+    /// Whether a search has had the time that it may take. The search looks at the clock too, but only when it has taken so many
+    /// steps that are new; those that are repeated may take longer than all of them.
+    #[inline]
+    pub(crate) fn is_time_up(&self) -> bool {
+        self.time_is_up.load(Relaxed)
+    }
+
+    /// Says whether it has had its time. What comes after a search may take its own.
+    pub(crate) fn set_time_is_up(&self, up: bool) {
+        self.time_is_up.store(up, Relaxed);
     }
 }
 

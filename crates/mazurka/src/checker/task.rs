@@ -65,6 +65,7 @@ impl Task {
 
     /// The report of a search that came to what can't be: the closure does not repeat itself, or there is a bug of ours.
     pub(super) fn broken(&self, program: &Closure, what: &str) -> Inner {
+        self.pulse.set_time_is_up(false);
         let Some(failure) = probe::difference(program) else { return self.nothing(internal(what)) };
         let mut report = self.nothing("the program did not repeat what it had done".to_owned());
         report.counts = self.pulse.counts();
@@ -139,6 +140,7 @@ fn scout(program: &Closure, executions: u64) -> bool {
 pub(super) fn tell_hang(program: &Closure, schedule: &Schedule, name: &str) -> Option<Story> {
     let (last, before) = schedule.steps.split_last()?;
     let mut run = program.start(Footprints::Dynamic);
+    run.never_runs_out();
     let steps = steps_to_hang(&mut run, before, last, name);
     // To end the execution would be to let the thread hang again, or to unwind what the one that hangs works with.
     std::mem::forget(run);

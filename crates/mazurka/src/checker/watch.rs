@@ -7,7 +7,7 @@ use std::any::Any;
 use std::panic::Location as Caller;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mazurka_program::{Failure, FailureKind, ProcessId, Schedule};
 
@@ -59,13 +59,22 @@ impl Hung {
     }
 }
 
+/// How long a job may take.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    /// A modelled thread without an operation; none if that does not matter.
+    pub(super) hang: Option<Duration>,
+    /// When a search has had its time.
+    pub(super) until: Option<Instant>,
+}
+
 /// Runs a job on another thread, which is left behind if a modelled thread hangs in it.
 ///
 /// The thread has the name of the one that waits, and the test harness captures what it prints. It is kept for the next
 /// job, if this one leaves it fit for that.
 pub(super) fn on_own_thread<T: Send + 'static>(
     pulse: &Arc<Pulse>,
-    patience: Option<Duration>,
+    patience: Patience,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, NoResult> {
     let (sender, receiver) = sync_channel(1);
@@ -76,13 +85,15 @@ pub(super) fn on_own_thread<T: Send + 'static>(
         let _ = sender.send((result, runtime::is_thread_fit()));
     });
     // Looks are counted, not seconds: a machine that sleeps, or a debugger, stops both threads.
-    let pause = patience
+    let Patience { hang, mut until } = patience;
+    let pause = hang
         .map_or(LONGEST_PAUSE, |patience| (patience / 8).min(LONGEST_PAUSE))
         .max(Duration::from_millis(1));
-    let looks = patience.map(|patience| patience.as_nanos().div_ceil(pause.as_nanos()));
+    let looks = hang.map(|patience| patience.as_nanos().div_ceil(pause.as_nanos()));
     let (mut seen, mut unchanged) = (pulse.now(), 0);
+    let mut result = worker::look_then_wait(&receiver, next_pause(until, pause));
     loop {
-        match worker::look_then_wait(&receiver, pause) {
+        match result {
             Ok((result, true)) => {
                 worker.keep();
                 return Ok(result);
@@ -96,6 +107,10 @@ pub(super) fn on_own_thread<T: Send + 'static>(
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
+        if until.is_some_and(|until| until <= Instant::now()) {
+            pulse.set_time_is_up(true);
+            until = None;
+        }
         let now = pulse.now();
         unchanged = if now == seen { unchanged + 1 } else { 0 };
         seen = now;
@@ -105,5 +120,12 @@ pub(super) fn on_own_thread<T: Send + 'static>(
             pulse.give_up();
             return Err(NoResult::Hung(Hung::of(pulse, process)));
         }
+        result = receiver.recv_timeout(next_pause(until, pause));
     }
+}
+
+/// The next pause: until a search has had its time, if that comes first.
+fn next_pause(until: Option<Instant>, pause: Duration) -> Duration {
+    let left = until.map_or(pause, |until| until.saturating_duration_since(Instant::now()));
+    left.min(pause).max(Duration::from_millis(1))
 }

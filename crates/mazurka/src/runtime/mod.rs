@@ -185,6 +185,8 @@ pub(crate) struct World {
     pub(crate) foresee: bool,
     /// Whether processes that wait at the end of an execution are left where they are, with all that they hold.
     leaves_stacks: bool,
+    /// Whether executions that are not finished are run to their end before what still waits is unwound.
+    runs_out: bool,
     /// How many coroutines were given up.
     abandoned: u32,
     /// How many processes are at an operation that may have several outcomes.
@@ -256,6 +258,7 @@ impl World {
             weak_ordering: None,
             foresee: false,
             leaves_stacks: false,
+            runs_out: true,
             abandoned: 0,
             branching: 0,
             panics: Vec::new(),

@@ -160,6 +160,7 @@ impl World {
         self.is_scripted(place)
             && self.groups.is_empty()
             && !self.races.enabled
+            && !self.shown.pulse.is_time_up()
             && !self.suspects(place)
             && !self.ending
             && !std::thread::panicking()
@@ -197,7 +198,7 @@ impl World {
         let Nature { wait, plain, branches } = operation.nature();
         let me = self.running;
         let (wait, spins) = (spin.unwrap_or(wait), spin.is_some());
-        if !self.is_ready(operation, wait, me) {
+        if self.shown.pulse.is_time_up() || !self.is_ready(operation, wait, me) {
             return false;
         }
         // Guards have numbers in the order of arrival, so that labels are the same.
