@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mazurka_explore::{Limits, Options, Order};
-use mazurka_program::Failure as Failed;
-use mazurka_report::{Report as Inner, Subject};
+use mazurka_program::{Failure as Failed, FailureKind, Schedule};
+use mazurka_report::{Report as Inner, Story, Subject};
 
 pub use mazurka_explore::Algorithm;
 pub use mazurka_macros::test;
@@ -36,7 +36,7 @@ use origin::{Declared, Origin};
 use pulse::Pulse;
 use regressions::Store;
 use task::Task;
-use watch::{Hung, NoResult, Patience, on_own_thread};
+use watch::{Lost, NoResult, Patience, on_own_thread};
 
 /// What the runtime is told.
 #[derive(Clone)]
@@ -366,6 +366,7 @@ impl Plan {
     }
 
     fn inner(&self, program: &Arc<Closure>) -> Inner {
+        self.task.pulse.set_program(&self.task.subject.program);
         // For all searches together, if there are several.
         let until = self.settings.max_time.and_then(|time| Instant::now().checked_add(time));
         let patience = Patience { hang: self.patience, until };
@@ -378,8 +379,8 @@ impl Plan {
         };
         let nothing = |reason| Report::nothing(self.task.subject.clone(), self.task.algorithm, reason);
         match result {
-            Ok(inner) => inner,
-            Err(NoResult::Hung(hung)) => self.hung(program, hung),
+            Ok(inner) => self.with_schedule(program, inner),
+            Err(NoResult::Lost(lost)) => self.lost(program, lost),
             Err(NoResult::Panicked(payload)) => self.broken(program, crate::runtime::message_of(&*payload)),
             Err(NoResult::NoThread(error)) => nothing(format!("there is no thread for the check: {error}")),
         }
@@ -395,19 +396,40 @@ impl Plan {
         })
     }
 
-    /// The report of a check that hangs. How it came to that is run once more, on another thread, up to the step that hangs. If
-    /// that does not come to an end soon, it is not told: patience was had once.
-    fn hung(&self, program: &Closure, hung: Hung) -> Inner {
-        let patience = self.patience.unwrap_or_default();
+    /// The report of a check that hangs, or that was ended by a signal.
+    fn lost(&self, program: &Closure, lost: Lost) -> Inner {
+        let story = lost.schedule.clone().and_then(|schedule| self.retell(program, schedule, &lost));
+        task::lost_report(&self.task, lost, story, self.patience.unwrap_or_default())
+    }
+
+    /// The report of a search that ended in a step without an end: a stack overflowed, a destructor panicked during a panic. Nothing
+    /// came after the step, so those that lead to it are those that were taken last.
+    fn with_schedule(&self, program: &Closure, mut inner: Inner) -> Inner {
+        if let [only] = &mut inner.failures[..]
+            && only.schedule.is_none()
+            && matches!(only.failure.kind, FailureKind::Panic | FailureKind::StackOverflow)
+            // Else it came before all steps.
+            && self.task.pulse.place().is_some()
+            && let (Some(schedule), Some(process)) = (self.task.pulse.schedule(), only.failure.process)
+        {
+            let lost = Lost::in_last_step(&self.task.pulse, process);
+            only.story = self.retell(program, schedule.clone(), &lost);
+            (only.process, only.schedule) = (Some(lost.name), Some(schedule));
+        }
+        inner
+    }
+
+    /// How it came to that: run once more, on another thread, up to the step that has no end. If that does not come to an end
+    /// soon, it is not told: patience was had once.
+    fn retell(&self, program: &Closure, schedule: Schedule, lost: &Lost) -> Option<Story> {
         let pulse: Arc<Pulse> = Arc::default();
-        let story = hung.schedule.clone().and_then(|schedule| {
-            let name = hung.name.clone();
-            let again = program.again(Settings { heartbeat: pulse.clone(), ..self.settings.clone() });
-            let shorter = Patience { hang: Some(patience / 4), until: None };
-            let told = on_own_thread(&pulse, shorter, move || task::tell_hang(&again, &schedule, &name));
-            told.ok().flatten()
+        let again = program.again(Settings { heartbeat: pulse.clone(), ..self.settings.clone() });
+        let hang = self.patience.map(|patience| patience / 4);
+        let lost = lost.clone();
+        let told = on_own_thread(&pulse, Patience { hang, until: None }, move || {
+            task::tell_lost(&again, &schedule, &lost)
         });
-        task::hang_report(&self.task, hung, story, patience)
+        told.ok().flatten()
     }
 
     fn save(&self, report: &mut Report) {

@@ -137,6 +137,7 @@ impl World {
     /// No process can take a step: what went wrong without anybody having been told is a failure.
     pub(super) fn conclude(&mut self) {
         self.report_livelock();
+        self.report_intrusion();
         let mut panics = std::mem::take(&mut self.panics);
         if panics.iter().any(|panic| !panic.told) {
             // Who unwraps the result of a join panics because of another panic: that one is the cause.

@@ -14,7 +14,7 @@ pub(crate) mod confined;
 pub(crate) mod discoveries;
 mod ending;
 mod execution;
-mod exit;
+pub(crate) mod exit;
 mod explain;
 pub(crate) mod identity;
 pub(crate) mod operation;
@@ -28,6 +28,7 @@ mod spare;
 pub(crate) mod spin;
 mod stacks;
 pub(crate) mod statics;
+pub(crate) mod strangers;
 pub(crate) mod waiters;
 
 use std::cell::Cell;
@@ -91,6 +92,18 @@ fn log() -> Option<*mut Log> {
 #[inline]
 pub(crate) fn world() -> Option<NonNull<World>> {
     NonNull::new(WORLD.with(Cell::get))
+}
+
+/// What a handler of signals may look at: who watches the check, and whether its execution is being abandoned.
+///
+/// # Safety
+/// The world must be that of a check whose process runs on this thread.
+#[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
+unsafe fn shown_to_handler(world: NonNull<World>) -> (*const Pulse, bool) {
+    let world = world.as_ptr();
+    // SAFETY: the world is alive. The process that was interrupted may have a reference to it, but is not resumed while these
+    // are looked at, and neither of them is changed while a process runs.
+    unsafe { (std::sync::Arc::as_ptr(&(*world).shown.pulse), (*world).ending) }
 }
 
 /// Does something with the world, for a modelled process. The function must not suspend the process.
@@ -375,7 +388,15 @@ impl World {
             "make it within the closure that is checked; for objects on the heap, the feature `allocator` must be on \
              or mazurka::Allocator be the global allocator"
         };
-        let message = format!("the {kind} made at {} is not known to this check; {hint}", object.created());
+        let made = object.created();
+        let message = match object.is_outside() && self.base_of(ptr::from_ref(object) as usize).is_some() {
+            true => format!(
+                "the {kind} made at {made} was used by a thread that is none of this check, and can't take part in it any \
+                 more. Threads that share it have to be those of mazurka::thread, not of std::thread; and what was used \
+                 before the check can't be brought into it: {hint}"
+            ),
+            false => format!("the {kind} made at {made} is not known to this check; {hint}"),
+        };
         self.fail(Stop::Failure(Failure {
             kind: FailureKind::InvalidSync,
             message,
