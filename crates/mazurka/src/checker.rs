@@ -38,11 +38,19 @@ use regressions::Store;
 use task::Task;
 use watch::{Lost, NoResult, Patience, on_own_thread};
 
+/// What may happen of itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spurious {
+    pub(crate) wakeups: bool,
+    pub(crate) polls: bool,
+    pub(crate) failures: bool,
+}
+
 /// What the runtime is told.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) stack_size: usize,
-    pub(crate) spurious_wakeups: bool,
+    pub(crate) spurious: Spurious,
     /// How long a search may take: for people.
     pub(crate) max_time: Option<Duration>,
     /// For who watches the check.
@@ -105,7 +113,7 @@ pub fn check(body: impl Fn() + Send + Sync + 'static) {
 #[must_use = "a checker does nothing until `check` or `run` is called"]
 pub struct Checker {
     stack_size: usize,
-    spurious_wakeups: bool,
+    spurious: Spurious,
     options: Options,
     algorithm: Algorithm,
     name: Option<String>,
@@ -128,7 +136,7 @@ impl Checker {
         let limits = Limits { memory: Some(4 << 30), ..Limits::default() };
         Checker {
             stack_size: 256 * 1024,
-            spurious_wakeups: false,
+            spurious: Spurious::default(),
             options: Options { limits, ..Options::default() },
             algorithm: Algorithm::Optimal,
             name: None,
@@ -181,7 +189,20 @@ impl Checker {
     /// Whether threads may wake up though nobody woke them, as the operating system allows it: waits of condition
     /// variables, and `park`. Off unless told otherwise: correct programs have many more executions with it.
     pub fn spurious_wakeups(mut self, on: bool) -> Checker {
-        self.spurious_wakeups = on;
+        self.spurious.wakeups = on;
+        self
+    }
+
+    /// Whether futures may be polled though nobody woke their task, as executors may do it. Off unless told otherwise, as above.
+    pub fn spurious_polls(mut self, on: bool) -> Checker {
+        self.spurious.polls = on;
+        self
+    }
+
+    /// Whether `compare_exchange_weak` may fail though the value is the expected one, as it may on some machines; also within
+    /// `fetch_update` and its like. Off unless told otherwise, as above.
+    pub fn spurious_failures(mut self, on: bool) -> Checker {
+        self.spurious.failures = on;
         self
     }
 
@@ -234,7 +255,7 @@ impl Checker {
     pub(crate) fn settings(&self) -> Settings {
         Settings {
             stack_size: self.stack_size,
-            spurious_wakeups: self.spurious_wakeups,
+            spurious: self.spurious,
             max_time: self.options.limits.time,
             heartbeat: Arc::default(),
         }
@@ -303,7 +324,12 @@ impl Checker {
         let store = store.filter(|_| saved != Saved::Ignore);
         let (entries, warnings) = store.as_ref().map_or_else(Default::default, Store::read);
         let verbose = if self.verbose { Log::Verdict } else { Log::Off };
-        let settings = Settings { max_time: options.limits.time, ..self.settings() };
+        let spurious = Spurious {
+            wakeups: environment.spurious_wakeups.unwrap_or(self.spurious.wakeups),
+            polls: environment.spurious_polls.unwrap_or(self.spurious.polls),
+            failures: environment.spurious_failures.unwrap_or(self.spurious.failures),
+        };
+        let settings = Settings { max_time: options.limits.time, spurious, ..self.settings() };
         let task = Task {
             subject,
             algorithm: environment.algorithm.unwrap_or(self.algorithm),

@@ -38,6 +38,7 @@ use mazurka_program::{AccessKind, Location, ProcessId};
 use crate::runtime::cells::Until;
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{Operation, Step, Wait};
+use crate::runtime::waiters::Quirk;
 use crate::runtime::{
     Described, World, is_end_of_execution, note_panic, operate, stop_without, with_world, world,
 };
@@ -60,7 +61,9 @@ fn block_on_at<F: Future>(future: F, place: &'static Caller<'static>) -> F::Outp
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        let mut sleep = Sleep { token, slept: false };
+        let spurious =
+            with_world(|world| world.spurious.polls && !world.waiters.has(Quirk::Poll, world.running));
+        let mut sleep = Sleep { token, spurious: spurious == Some(true), slept: false };
         operate(&mut sleep, place);
         if !sleep.slept {
             stop_without(place);
@@ -144,16 +147,25 @@ impl Operation for WakeUp {
 /// Waits to be woken, and uses the wake-up up.
 struct Sleep {
     token: Location,
+    /// Whether it may be polled though nobody woke it. A thread is so at most once in an execution.
+    spurious: bool,
     slept: bool,
 }
 
 impl Operation for Sleep {
     fn wait(&self) -> Wait {
-        Wait::Guard { location: self.token, until: Until::Is(1) }
+        match self.spurious {
+            true => Wait::Nothing,
+            false => Wait::Guard { location: self.token, until: Until::Is(1) },
+        }
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.token, AccessKind::Update);
+        if step.peek(self.token) == 0 {
+            step.world.waiters.note(Quirk::Poll, step.process);
+            step.note(|| "polled though nobody woke it".to_owned());
+        }
         step.set(self.token, 0);
         step.acquire(self.token);
         self.slept = true;

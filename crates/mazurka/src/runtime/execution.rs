@@ -95,9 +95,9 @@ impl World {
     fn report_overflow(&mut self, process: ProcessId) {
         UNFIT.set(true);
         let message = format!(
-            "{} overflowed its stack of {} KiB; Checker::stack_size makes stacks larger",
+            "{} overflowed its stack of {} KiB; Checker::stack_size makes stacks larger, and thread::Builder::stack_size one",
             self.name_of(process),
-            self.stacks.size() / 1024
+            self.process(process).size_among(&self.stacks) / 1024
         );
         let (kind, place) = (FailureKind::StackOverflow, None);
         self.fail(Stop::Failure(Failure { kind, message, place, process: Some(process) }));

@@ -38,6 +38,7 @@ use std::ptr::{self, NonNull};
 
 use mazurka_program::{Failure, FailureKind, Label, Location, Names, Place, ProcessId, ProcessSet, Stop};
 
+use crate::checker::Spurious;
 use crate::checker::pulse::Pulse;
 use allocator::Log;
 use arcs::Arcs;
@@ -232,8 +233,8 @@ pub(crate) struct World {
     pub(crate) discoveries: std::sync::Arc<Discoveries>,
     poisoned: Vec<Location>,
     pub(crate) waiters: Waiters,
-    /// Whether a process that waits for a condition variable may wake up of itself.
-    pub(crate) spurious_wakeups: bool,
+    /// What may happen of itself.
+    pub(crate) spurious: Spurious,
 }
 
 impl World {
@@ -291,7 +292,7 @@ impl World {
             discoveries: std::sync::Arc::default(),
             poisoned: Vec::new(),
             waiters: Waiters::default(),
-            spurious_wakeups: false,
+            spurious: Spurious::default(),
         }
     }
 
@@ -487,7 +488,7 @@ impl World {
     pub(crate) fn create(
         &mut self,
         body: Body,
-        name: Option<std::sync::Arc<str>>,
+        (name, stack_size): (Option<std::sync::Arc<str>>, Option<usize>),
         place: &'static Caller<'static>,
     ) -> ProcessId {
         let parent = self.running;
@@ -496,6 +497,7 @@ impl World {
         let child = self.names.child(Some(parent), ordinal);
         self.add(child, body);
         self.process_mut(child).name = name;
+        self.process_mut(child).stack_size = stack_size.unwrap_or(0);
         self.process_mut(child).born = self.depth;
         self.process_mut(child).created = Some(place);
         self.announce(child);

@@ -57,7 +57,10 @@ impl Program for Closure {
         let mut spare = Spare::get();
         let mut world = Box::new(World::new(self.settings.stack_size, &self.settings.heartbeat, &mut spare));
         world.foresee = footprints == Footprints::Static;
-        world.spurious_wakeups = self.settings.spurious_wakeups;
+        world.spurious = self.settings.spurious;
+        if world.spurious.failures {
+            crate::sync::atomic::let_exchanges_fail();
+        }
         world.follow(&self.discoveries);
         let mut run = ClosureRun {
             world,

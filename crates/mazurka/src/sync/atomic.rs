@@ -2,17 +2,19 @@
 //!
 //! Within a check executions are sequentially consistent, whatever orderings are named: what is read is what was written
 //! last. Orderings count for the order by which data races on a [`cell::UnsafeCell`](crate::cell::UnsafeCell) are judged. The
-//! verdict says so once if one weaker than `SeqCst` was named. `compare_exchange_weak` does not fail spuriously.
+//! verdict says so once if one weaker than `SeqCst` was named.
 
 mod access;
 
+use std::cell::Cell;
 use std::fmt;
 use std::panic::Location as Caller;
 use std::sync::atomic as real;
 
 pub use std::sync::atomic::Ordering;
 
-use access::{Effect, Method, Orders, access, note_ordering};
+pub(crate) use access::let_exchanges_fail;
+use access::{Effect, Method, Orders, access, may_fail, note_ordering};
 
 use crate::runtime::identity::Object;
 use crate::runtime::spin::{Registers, wipe_leftovers};
@@ -149,7 +151,8 @@ macro_rules! common {
                 }
             }
 
-            /// As [`compare_exchange`](Self::compare_exchange); it does not fail spuriously within a check.
+            /// As [`compare_exchange`](Self::compare_exchange); within a check it fails though the value is `current` only if
+            /// the check was [told so](crate::Checker::spurious_failures), each thread at most once in an execution.
             ///
             /// # Errors
             /// If the value was not `current`.
@@ -162,7 +165,29 @@ macro_rules! common {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
+                if may_fail() {
+                    return self.exchange_or_fail(current, new, Orders { success, failure }, Caller::caller());
+                }
                 self.compare_exchange(current, new, success, failure)
+            }
+
+            /// A weak exchange that may fail of itself.
+            #[cold]
+            fn exchange_or_fail(
+                &self,
+                current: $value,
+                new: $value,
+                orders: Orders,
+                place: &'static Caller<'static>,
+            ) -> Result<$value, $value> {
+                if matches!(orders.failure, Ordering::Release | Ordering::AcqRel) {
+                    no_such_ordering(orders.failure, "failure ordering");
+                }
+                let failed = Cell::new(false);
+                let effect = Effect::WeakExchange(Self::bits(current), Self::bits(new), &failed);
+                let found = self.access(effect, const { &Self::method("compare_exchange_weak") }, orders, place);
+                let before = found.unwrap_or(current);
+                if Self::bits(before) == Self::bits(current) && !failed.get() { Ok(before) } else { Err(before) }
             }
 
             /// Sets the value to what a function makes of it, unless that is `None`; gives the one before.

@@ -97,7 +97,7 @@ struct WakeUp {
 impl WakeUp {
     fn new(world: &mut World, queue: Location, times_out: bool) -> WakeUp {
         let process = world.running;
-        let spurious = world.spurious_wakeups && !world.waiters.woke_of_itself(process);
+        let spurious = world.spurious.wakeups && !world.waiters.woke_of_itself(process);
         WakeUp { process, queue, wake: world.wake_of(process), times_out, spurious, woken: Woken::Notified }
     }
 
