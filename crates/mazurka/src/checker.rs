@@ -51,6 +51,8 @@ pub(crate) struct Spurious {
 pub(crate) struct Settings {
     pub(crate) stack_size: usize,
     pub(crate) spurious: Spurious,
+    /// Whether `Arc`s that nobody drops are failures.
+    pub(crate) leaks: bool,
     /// How long a search may take: for people.
     pub(crate) max_time: Option<Duration>,
     /// For who watches the check.
@@ -114,6 +116,7 @@ pub fn check(body: impl Fn() + Send + Sync + 'static) {
 pub struct Checker {
     stack_size: usize,
     spurious: Spurious,
+    leaks: bool,
     options: Options,
     algorithm: Algorithm,
     name: Option<String>,
@@ -137,6 +140,7 @@ impl Checker {
         Checker {
             stack_size: 256 * 1024,
             spurious: Spurious::default(),
+            leaks: false,
             options: Options { limits, ..Options::default() },
             algorithm: Algorithm::Optimal,
             name: None,
@@ -206,6 +210,13 @@ impl Checker {
         self
     }
 
+    /// Whether an `Arc` that was made within the check and is left when all threads have ended is a failure: a cycle, or a handle
+    /// that was forgotten. Off unless told otherwise: statics may hold some for ever, and rightly.
+    pub fn leaks(mut self, on: bool) -> Checker {
+        self.leaks = on;
+        self
+    }
+
     /// Whether to go on after a failure, and after an execution that is too long, and to report all failures that differ
     /// in kind or place.
     pub fn keep_going(mut self, on: bool) -> Checker {
@@ -256,6 +267,7 @@ impl Checker {
         Settings {
             stack_size: self.stack_size,
             spurious: self.spurious,
+            leaks: self.leaks,
             max_time: self.options.limits.time,
             heartbeat: Arc::default(),
         }
@@ -329,7 +341,8 @@ impl Checker {
             polls: environment.spurious_polls.unwrap_or(self.spurious.polls),
             failures: environment.spurious_failures.unwrap_or(self.spurious.failures),
         };
-        let settings = Settings { max_time: options.limits.time, spurious, ..self.settings() };
+        let leaks = environment.leaks.unwrap_or(self.leaks);
+        let settings = Settings { max_time: options.limits.time, spurious, leaks, ..self.settings() };
         let task = Task {
             subject,
             algorithm: environment.algorithm.unwrap_or(self.algorithm),

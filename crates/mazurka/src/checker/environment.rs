@@ -8,7 +8,7 @@ use mazurka_explore::Algorithm;
 use mazurka_program::Schedule;
 
 /// Every variable with what it means, as docs/rust.md has them. A test compares the two.
-const VARIABLES: [(&str, &str); 14] = [
+const VARIABLES: [(&str, &str); 15] = [
     (REPLAY, "runs one schedule instead of searching: `v1:...`, or `@FILE` for a file that holds it"),
     (ALGORITHM, "the algorithm: `optimal`, `source` or `naive`"),
     (MAX_EXECUTIONS, "at most so many executions, of all kinds together"),
@@ -21,6 +21,7 @@ const VARIABLES: [(&str, &str); 14] = [
     (SPURIOUS_WAKEUPS, "`1`: condition variables and `park` may wake up of themselves; `0`: they don't"),
     (SPURIOUS_POLLS, "`1`: futures may be polled though nobody woke their task; `0`: they aren't"),
     (SPURIOUS_FAILURES, "`1`: `compare_exchange_weak` may fail of itself; `0`: it doesn't"),
+    (LEAKS, "`1`: an `Arc` that nobody drops is a failure; `0`: it isn't"),
     (REGRESSIONS, "saved failures: `on`; `read`: run but not written; `off`: neither"),
     (LOG, "`verdict` prints the verdict of each check, `progress` also how far it is; `off` neither"),
     (FULL_TRACE, "`1`: reports leave nothing out, however long an execution is"),
@@ -37,6 +38,7 @@ const HANG_SECONDS: &str = "MAZURKA_HANG_SECONDS";
 const SPURIOUS_WAKEUPS: &str = "MAZURKA_SPURIOUS_WAKEUPS";
 const SPURIOUS_POLLS: &str = "MAZURKA_SPURIOUS_POLLS";
 const SPURIOUS_FAILURES: &str = "MAZURKA_SPURIOUS_FAILURES";
+const LEAKS: &str = "MAZURKA_LEAKS";
 const REGRESSIONS: &str = "MAZURKA_REGRESSIONS";
 const LOG: &str = "MAZURKA_LOG";
 const FULL_TRACE: &str = "MAZURKA_FULL_TRACE";
@@ -73,6 +75,7 @@ pub(crate) struct Environment {
     pub(crate) spurious_wakeups: Option<bool>,
     pub(crate) spurious_polls: Option<bool>,
     pub(crate) spurious_failures: Option<bool>,
+    pub(crate) leaks: Option<bool>,
     pub(crate) saved: Option<Saved>,
     pub(crate) log: Option<Log>,
     pub(crate) full_trace: bool,
@@ -98,6 +101,7 @@ impl Environment {
             spurious_wakeups: value(get, SPURIOUS_WAKEUPS, "1 or 0", switch)?,
             spurious_polls: value(get, SPURIOUS_POLLS, "1 or 0", switch)?,
             spurious_failures: value(get, SPURIOUS_FAILURES, "1 or 0", switch)?,
+            leaks: value(get, LEAKS, "1 or 0", switch)?,
             saved: value(get, REGRESSIONS, "on, read or off", |text| match text {
                 "on" => Ok(Saved::ReadAndWrite),
                 "read" => Ok(Saved::Read),

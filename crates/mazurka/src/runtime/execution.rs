@@ -31,6 +31,7 @@ impl World {
         self.statics.clear();
         self.arcs.clear();
         self.races.clear();
+        self.living.clear();
         self.operations = 0;
         let main = self.names.child(None, 0);
         debug_assert_eq!(main, MAIN);
@@ -148,6 +149,7 @@ impl World {
             panics.sort_by_key(passed_on);
             self.failures.extend(panics.drain(..).map(failure_of));
         }
+        self.report_leaks();
     }
 
     /// Who spins when nobody can take a step spins forever.

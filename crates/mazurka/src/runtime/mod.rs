@@ -17,6 +17,7 @@ mod execution;
 pub(crate) mod exit;
 mod explain;
 pub(crate) mod identity;
+pub(crate) mod leaks;
 pub(crate) mod operation;
 mod overflow;
 mod panics;
@@ -46,6 +47,7 @@ use cells::{Cells, Until};
 use discoveries::Discoveries;
 use explain::{Shown, Told};
 use identity::{Base, MAX_LOCATIONS, NameTable, Object, OwnKind, image};
+use leaks::Living;
 use operation::{Operation, Story, Wait};
 pub(crate) use process::Body;
 use process::{Panicked, Process, Status};
@@ -215,6 +217,7 @@ pub(crate) struct World {
     statics: Statics,
     /// What is known of the `Arc`s whose handles are followed.
     pub(crate) arcs: Arcs,
+    pub(crate) living: Living,
     races: Races,
     /// Locations that count as one for those who spin on them: disjoint sets, each in order.
     groups: Vec<Vec<Location>>,
@@ -281,6 +284,7 @@ impl World {
             acquired: Vec::new(),
             statics: Statics::default(),
             arcs: Arcs::default(),
+            living: Living::default(),
             races: Races::default(),
             groups: Vec::new(),
             spins: Vec::new(),

@@ -58,6 +58,7 @@ impl Program for Closure {
         let mut world = Box::new(World::new(self.settings.stack_size, &self.settings.heartbeat, &mut spare));
         world.foresee = footprints == Footprints::Static;
         world.spurious = self.settings.spurious;
+        world.living.watch(self.settings.leaks);
         if world.spurious.failures {
             crate::sync::atomic::let_exchanges_fail();
         }

@@ -51,7 +51,8 @@ pub(super) fn may_fail() -> bool {
 fn may_fail_here() -> bool {
     let may =
         with_world(|world| world.spurious.failures && !world.waiters.has(Quirk::Failure, world.running));
-    may == Some(true)
+    // A thread that unwinds can't have several outcomes.
+    may == Some(true) && !std::thread::panicking()
 }
 
 /// The orderings that an operation names.
