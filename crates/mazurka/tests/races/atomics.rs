@@ -7,6 +7,9 @@ use mazurka::thread;
 
 use super::{Number, ordered, races};
 
+type Raise = fn(&AtomicU32);
+type Raised = fn(&AtomicU32) -> bool;
+
 #[derive(Default)]
 struct Post {
     data: Number,
@@ -14,7 +17,7 @@ struct Post {
 }
 
 /// One thread writes a number and raises a flag, from 0; another, if it finds it raised, reads the number.
-fn message(raise: fn(&AtomicU32), raised: fn(&AtomicU32) -> bool) -> impl Fn() + Send + Sync + 'static {
+fn message(raise: Raise, raised: Raised) -> impl Fn() + Send + Sync + 'static {
     move || {
         let post = Arc::new(Post::default());
         let sender = {
@@ -33,12 +36,12 @@ fn message(raise: fn(&AtomicU32), raised: fn(&AtomicU32) -> bool) -> impl Fn() +
 
 #[test]
 fn a_release_that_an_acquire_reads_orders_and_nothing_weaker() {
-    let store: [(&str, fn(&AtomicU32)); 3] = [
+    let store: [(&str, Raise); 3] = [
         ("relaxed", |flag| flag.store(1, Relaxed)),
         ("release", |flag| flag.store(1, Release)),
         ("seqcst", |flag| flag.store(1, SeqCst)),
     ];
-    let load: [(&str, fn(&AtomicU32) -> bool); 3] = [
+    let load: [(&str, Raised); 3] = [
         ("relaxed", |flag| flag.load(Relaxed) == 1),
         ("acquire", |flag| flag.load(Acquire) == 1),
         ("seqcst", |flag| flag.load(SeqCst) == 1),
@@ -56,14 +59,14 @@ fn a_release_that_an_acquire_reads_orders_and_nothing_weaker() {
 
 #[test]
 fn fences_order_on_both_sides_of_relaxed_accesses() {
-    let relaxed: fn(&AtomicU32) -> bool = |flag| flag.load(Relaxed) == 1;
-    let acquire: fn(&AtomicU32) -> bool = |flag| flag.load(Acquire) == 1;
-    let fenced: fn(&AtomicU32) -> bool = |flag| {
+    let relaxed: Raised = |flag| flag.load(Relaxed) == 1;
+    let acquire: Raised = |flag| flag.load(Acquire) == 1;
+    let fenced: Raised = |flag| {
         let raised = flag.load(Relaxed) == 1;
         fence(Acquire);
         raised
     };
-    let release_fence: fn(&AtomicU32) = |flag| {
+    let release_fence: Raise = |flag| {
         fence(Release);
         flag.store(1, Relaxed);
     };
@@ -92,17 +95,17 @@ fn fences_order_on_both_sides_of_relaxed_accesses() {
 
 #[test]
 fn a_fence_on_the_wrong_side_orders_nothing() {
-    let late: fn(&AtomicU32) = |flag| {
+    let late: Raise = |flag| {
         flag.store(1, Relaxed);
         fence(Release);
     };
     races("a release fence behind the store", message(late, |flag| flag.load(Acquire) == 1));
-    let early: fn(&AtomicU32) -> bool = |flag| {
+    let early: Raised = |flag| {
         fence(Acquire);
         flag.load(Relaxed) == 1
     };
     races("an acquire fence before the load", message(|flag| flag.store(1, Release), early));
-    let acquire: fn(&AtomicU32) = |flag| {
+    let acquire: Raise = |flag| {
         fence(Acquire);
         flag.store(1, Relaxed);
     };
@@ -124,8 +127,8 @@ fn a_fence_on_the_wrong_side_orders_nothing() {
 
 #[test]
 fn read_modify_writes_order_by_their_orderings() {
-    let acquire: fn(&AtomicU32) -> bool = |flag| flag.load(Acquire) == 1;
-    let add = |raise: fn(&AtomicU32)| message(raise, acquire);
+    let acquire: Raised = |flag| flag.load(Acquire) == 1;
+    let add = |raise: Raise| message(raise, acquire);
     ordered(
         "fetch_add, release",
         add(|flag| {
@@ -150,25 +153,25 @@ fn read_modify_writes_order_by_their_orderings() {
             flag.swap(1, Acquire);
         }),
     );
-    let read = |raised: fn(&AtomicU32) -> bool| message(|flag| flag.store(1, Release), raised);
+    let read = |raised: Raised| message(|flag| flag.store(1, Release), raised);
     ordered("fetch_or, acquire", read(|flag| flag.fetch_or(0, Acquire) == 1));
     races("fetch_or, release", read(|flag| flag.fetch_or(0, Release) == 1));
 }
 
 #[test]
 fn a_compare_exchange_has_an_ordering_for_either_outcome() {
-    let read = |raised: fn(&AtomicU32) -> bool| message(|flag| flag.store(1, Release), raised);
+    let read = |raised: Raised| message(|flag| flag.store(1, Release), raised);
     ordered("a success, acquire", read(|flag| flag.compare_exchange(1, 2, Acquire, Relaxed).is_ok()));
     races("a success, relaxed", read(|flag| flag.compare_exchange(1, 2, Relaxed, Acquire).is_ok()));
     ordered("a failure, acquire", read(|flag| flag.compare_exchange(0, 0, Relaxed, Acquire).is_err()));
     races("a failure, relaxed", read(|flag| flag.compare_exchange(0, 0, AcqRel, Relaxed).is_err()));
-    let failed: fn(&AtomicU32) = |flag| {
+    let failed: Raise = |flag| {
         // It fails where the other thread was there before, and releases nothing then.
         let _ = flag.compare_exchange(5, 6, Release, Relaxed);
         flag.store(1, Relaxed);
     };
     races("a failure releases nothing", message(failed, |flag| flag.load(Acquire) == 1));
-    let update: fn(&AtomicU32) = |flag| {
+    let update: Raise = |flag| {
         let _ = flag.fetch_update(Release, Relaxed, |value| Some(value + 1));
     };
     ordered("fetch_update", message(update, |flag| flag.load(Acquire) == 1));
@@ -176,7 +179,7 @@ fn a_compare_exchange_has_an_ordering_for_either_outcome() {
 
 /// A number is written and a flag set to 1 with release; another thread goes on from there; main reads the number if it finds the
 /// flag at 2 with acquire.
-fn relay(pass_on: fn(&AtomicU32)) -> impl Fn() + Send + Sync + 'static {
+fn relay(pass_on: Raise) -> impl Fn() + Send + Sync + 'static {
     move || {
         let post = Arc::new(Post::default());
         let (first, second) = (post.clone(), post.clone());
@@ -226,17 +229,17 @@ fn read_modify_writes_continue_a_release_sequence_and_stores_break_it() {
             }
         }),
     );
-    let twice: fn(&AtomicU32) = |flag| {
+    let twice: Raise = |flag| {
         flag.store(7, Release);
         flag.store(1, Relaxed);
     };
     races("a relaxed store of the same thread", message(twice, |flag| flag.load(Acquire) == 1));
-    let update: fn(&AtomicU32) = |flag| {
+    let update: Raise = |flag| {
         flag.store(0, Release);
         flag.fetch_add(1, Relaxed);
     };
     ordered("a relaxed update of the same thread", message(update, |flag| flag.load(Acquire) == 1));
-    let fenced: fn(&AtomicU32) = |flag| {
+    let fenced: Raise = |flag| {
         fence(Release);
         flag.store(0, Relaxed);
         flag.fetch_add(1, Relaxed);
