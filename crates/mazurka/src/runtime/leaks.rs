@@ -72,10 +72,8 @@ impl World {
             return;
         }
         // By place, since addresses are others in another run.
-        let Some(made) = self.living.arcs.values().min_by_key(|made| (made.place.file(), made.place.line()))
-        else {
-            return;
-        };
+        let order = |made: &&Made| (made.place.file(), made.place.line(), made.place.column(), made.kind);
+        let Some(made) = self.living.arcs.values().min_by_key(order) else { return };
         let count = self.living.arcs.len();
         let others = match count - 1 {
             0 => String::new(),
