@@ -155,7 +155,7 @@ impl World {
 
     /// Whether the operation that the running process has come to at this place, one that touches a single location, can be
     /// done again the short way: what it does is then left to the caller, who says so with [`World::repeated`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn may_repeat(&self, place: &'static Caller<'static>) -> bool {
         self.is_scripted(place)
             && self.groups.is_empty()

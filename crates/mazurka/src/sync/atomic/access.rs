@@ -70,10 +70,10 @@ impl Orders {
         Orders { success: order, failure: order }
     }
 
-    /// One that is not `SeqCst`, if there is one.
+    /// Whether one is weaker than `SeqCst`.
     #[inline(always)]
-    fn weaker(self) -> Option<Ordering> {
-        [self.success, self.failure].into_iter().find(|&order| order != Ordering::SeqCst)
+    fn is_weak(self) -> bool {
+        self.success != Ordering::SeqCst || self.failure != Ordering::SeqCst
     }
 }
 
@@ -197,8 +197,8 @@ pub(super) fn access(
 ) -> Option<u64> {
     let mut access = Access { location: Location(0), effect, method, orders, found: 0 };
     let arrival = with_world(|world| {
-        if let Some(weaker) = orders.weaker() {
-            note_ordering(world, weaker, place);
+        if orders.is_weak() {
+            note_ordering(world, Ordering::Relaxed, place);
         }
         access.location = world.locate(object, || Whole::of(object), method.kind, || first);
         match repeat(world, access.location, effect, place, registers.top()) {
