@@ -13,7 +13,15 @@ pub struct Opt {
 }
 
 /// Those that are either on or off.
-const SWITCHES: [&str; 4] = ["spurious_wakeups", "keep_going", "regressions", "verbose"];
+const SWITCHES: [&str; 7] = [
+    "spurious_wakeups",
+    "spurious_polls",
+    "spurious_failures",
+    "leaks",
+    "keep_going",
+    "regressions",
+    "verbose",
+];
 
 /// Those that need a value.
 const VALUES: [&str; 10] = [

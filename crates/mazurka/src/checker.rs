@@ -14,11 +14,11 @@ mod worker;
 
 use std::panic::Location as Caller;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mazurka_explore::{Limits, Options, Order};
-use mazurka_program::Failure as Failed;
-use mazurka_report::{Report as Inner, Subject};
+use mazurka_program::{Failure as Failed, FailureKind, Schedule};
+use mazurka_report::{Report as Inner, Story, Subject};
 
 pub use mazurka_explore::Algorithm;
 pub use mazurka_macros::test;
@@ -36,13 +36,25 @@ use origin::{Declared, Origin};
 use pulse::Pulse;
 use regressions::Store;
 use task::Task;
-use watch::{Hung, NoResult, on_own_thread};
+use watch::{Lost, NoResult, Patience, on_own_thread};
+
+/// What may happen of itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spurious {
+    pub(crate) wakeups: bool,
+    pub(crate) polls: bool,
+    pub(crate) failures: bool,
+}
 
 /// What the runtime is told.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) stack_size: usize,
-    pub(crate) spurious_wakeups: bool,
+    pub(crate) spurious: Spurious,
+    /// Whether `Arc`s that nobody drops are failures.
+    pub(crate) leaks: bool,
+    /// How long a search may take: for people.
+    pub(crate) max_time: Option<Duration>,
     /// For who watches the check.
     pub(crate) heartbeat: Arc<Pulse>,
 }
@@ -103,7 +115,8 @@ pub fn check(body: impl Fn() + Send + Sync + 'static) {
 #[must_use = "a checker does nothing until `check` or `run` is called"]
 pub struct Checker {
     stack_size: usize,
-    spurious_wakeups: bool,
+    spurious: Spurious,
+    leaks: bool,
     options: Options,
     algorithm: Algorithm,
     name: Option<String>,
@@ -126,7 +139,8 @@ impl Checker {
         let limits = Limits { memory: Some(4 << 30), ..Limits::default() };
         Checker {
             stack_size: 256 * 1024,
-            spurious_wakeups: false,
+            spurious: Spurious::default(),
+            leaks: false,
             options: Options { limits, ..Options::default() },
             algorithm: Algorithm::Optimal,
             name: None,
@@ -179,7 +193,27 @@ impl Checker {
     /// Whether threads may wake up though nobody woke them, as the operating system allows it: waits of condition
     /// variables, and `park`. Off unless told otherwise: correct programs have many more executions with it.
     pub fn spurious_wakeups(mut self, on: bool) -> Checker {
-        self.spurious_wakeups = on;
+        self.spurious.wakeups = on;
+        self
+    }
+
+    /// Whether futures may be polled though nobody woke their task, as executors may do it. Off unless told otherwise, as above.
+    pub fn spurious_polls(mut self, on: bool) -> Checker {
+        self.spurious.polls = on;
+        self
+    }
+
+    /// Whether `compare_exchange_weak` may fail though the value is the expected one, as it may on some machines; also within
+    /// `fetch_update` and its like. Off unless told otherwise, as above.
+    pub fn spurious_failures(mut self, on: bool) -> Checker {
+        self.spurious.failures = on;
+        self
+    }
+
+    /// Whether an `Arc` that was made within the check and is left when all threads have ended is a failure: a cycle, or a handle
+    /// that was forgotten. Off unless told otherwise: statics may hold some for ever, and rightly.
+    pub fn leaks(mut self, on: bool) -> Checker {
+        self.leaks = on;
         self
     }
 
@@ -232,7 +266,9 @@ impl Checker {
     pub(crate) fn settings(&self) -> Settings {
         Settings {
             stack_size: self.stack_size,
-            spurious_wakeups: self.spurious_wakeups,
+            spurious: self.spurious,
+            leaks: self.leaks,
+            max_time: self.options.limits.time,
             heartbeat: Arc::default(),
         }
     }
@@ -300,7 +336,13 @@ impl Checker {
         let store = store.filter(|_| saved != Saved::Ignore);
         let (entries, warnings) = store.as_ref().map_or_else(Default::default, Store::read);
         let verbose = if self.verbose { Log::Verdict } else { Log::Off };
-        let settings = self.settings();
+        let spurious = Spurious {
+            wakeups: environment.spurious_wakeups.unwrap_or(self.spurious.wakeups),
+            polls: environment.spurious_polls.unwrap_or(self.spurious.polls),
+            failures: environment.spurious_failures.unwrap_or(self.spurious.failures),
+        };
+        let leaks = environment.leaks.unwrap_or(self.leaks);
+        let settings = Settings { max_time: options.limits.time, spurious, leaks, ..self.settings() };
         let task = Task {
             subject,
             algorithm: environment.algorithm.unwrap_or(self.algorithm),
@@ -350,7 +392,7 @@ impl Plan {
         report.inner.memory_model = Some(report::MEMORY_MODEL);
         if let Some(place) = self.task.pulse.weak_place() {
             report.inner.notes.push(format!(
-                "{}:{} uses an ordering weaker than SeqCst; it was checked as if it were SeqCst",
+                "{}:{} uses an ordering weaker than SeqCst: it counts for data races; values are those of SeqCst",
                 place.file(),
                 place.line()
             ));
@@ -363,17 +405,21 @@ impl Plan {
     }
 
     fn inner(&self, program: &Arc<Closure>) -> Inner {
+        self.task.pulse.set_program(&self.task.subject.program);
+        // For all searches together, if there are several.
+        let until = self.settings.max_time.and_then(|time| Instant::now().checked_add(time));
+        let patience = Patience { hang: self.patience, until };
         let result = loop {
             let (task, closure) = (self.task.clone(), program.clone());
-            let result = on_own_thread(&self.task.pulse, self.patience, move || task.run(&closure));
+            let result = on_own_thread(&self.task.pulse, patience, move || task.run(&closure));
             if !program.begin_elsewhere() {
                 break result;
             }
         };
         let nothing = |reason| Report::nothing(self.task.subject.clone(), self.task.algorithm, reason);
         match result {
-            Ok(inner) => inner,
-            Err(NoResult::Hung(hung)) => self.hung(program, hung),
+            Ok(inner) => self.with_schedule(program, inner),
+            Err(NoResult::Lost(lost)) => self.lost(program, lost),
             Err(NoResult::Panicked(payload)) => self.broken(program, crate::runtime::message_of(&*payload)),
             Err(NoResult::NoThread(error)) => nothing(format!("there is no thread for the check: {error}")),
         }
@@ -382,24 +428,47 @@ impl Plan {
     /// The report of a check that panicked, which may be the fault of a closure that does not repeat itself.
     fn broken(&self, program: &Arc<Closure>, what: String) -> Inner {
         let (task, closure, words) = (self.task.clone(), program.clone(), what.clone());
-        let report = on_own_thread(&self.task.pulse, self.patience, move || task.broken(&closure, &words));
+        let patience = Patience { hang: self.patience, until: None };
+        let report = on_own_thread(&self.task.pulse, patience, move || task.broken(&closure, &words));
         report.unwrap_or_else(|_| {
             Report::nothing(self.task.subject.clone(), self.task.algorithm, report::internal(what))
         })
     }
 
-    /// The report of a check that hangs. How it came to that is run once more, on another thread, which may hang as well.
-    fn hung(&self, program: &Closure, hung: Hung) -> Inner {
-        let patience = self.patience.unwrap_or_default();
+    /// The report of a check that hangs, or that was ended by a signal.
+    fn lost(&self, program: &Closure, lost: Lost) -> Inner {
+        let story = lost.schedule.clone().and_then(|schedule| self.retell(program, schedule, &lost));
+        task::lost_report(&self.task, lost, story, self.patience.unwrap_or_default())
+    }
+
+    /// The report of a search that ended in a step without an end: a stack overflowed, a destructor panicked during a panic. Nothing
+    /// came after the step, so those that lead to it are those that were taken last.
+    fn with_schedule(&self, program: &Closure, mut inner: Inner) -> Inner {
+        if let [only] = &mut inner.failures[..]
+            && only.schedule.is_none()
+            && matches!(only.failure.kind, FailureKind::Panic | FailureKind::StackOverflow)
+            // Else it came before all steps.
+            && self.task.pulse.place().is_some()
+            && let (Some(schedule), Some(process)) = (self.task.pulse.schedule(), only.failure.process)
+        {
+            let lost = Lost::in_last_step(&self.task.pulse, process);
+            only.story = self.retell(program, schedule.clone(), &lost);
+            (only.process, only.schedule) = (Some(lost.name), Some(schedule));
+        }
+        inner
+    }
+
+    /// How it came to that: run once more, on another thread, up to the step that has no end. If that does not come to an end
+    /// soon, it is not told: patience was had once.
+    fn retell(&self, program: &Closure, schedule: Schedule, lost: &Lost) -> Option<Story> {
         let pulse: Arc<Pulse> = Arc::default();
-        let story = hung.schedule.clone().and_then(|schedule| {
-            let name = hung.name.clone();
-            let again = program.again(Settings { heartbeat: pulse.clone(), ..self.settings.clone() });
-            let told =
-                on_own_thread(&pulse, Some(patience), move || task::tell_hang(&again, &schedule, &name));
-            told.ok().flatten()
+        let again = program.again(Settings { heartbeat: pulse.clone(), ..self.settings.clone() });
+        let hang = self.patience.map(|patience| patience / 4);
+        let lost = lost.clone();
+        let told = on_own_thread(&pulse, Patience { hang, until: None }, move || {
+            task::tell_lost(&again, &schedule, &lost)
         });
-        task::hang_report(&self.task, hung, story, patience)
+        told.ok().flatten()
     }
 
     fn save(&self, report: &mut Report) {

@@ -38,6 +38,7 @@ use mazurka_program::{AccessKind, Location, ProcessId};
 use crate::runtime::cells::Until;
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{Operation, Step, Wait};
+use crate::runtime::waiters::Quirk;
 use crate::runtime::{
     Described, World, is_end_of_execution, note_panic, operate, stop_without, with_world, world,
 };
@@ -60,7 +61,9 @@ fn block_on_at<F: Future>(future: F, place: &'static Caller<'static>) -> F::Outp
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        let mut sleep = Sleep { token, slept: false };
+        let spurious =
+            with_world(|world| world.spurious.polls && !world.waiters.has(Quirk::Poll, world.running));
+        let mut sleep = Sleep { token, spurious: spurious == Some(true), slept: false };
         operate(&mut sleep, place);
         if !sleep.slept {
             stop_without(place);
@@ -133,6 +136,7 @@ impl Operation for WakeUp {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.token, AccessKind::Write);
         step.set(self.token, 1);
+        step.release(self.token);
     }
 
     fn describe(&self, world: &World) -> String {
@@ -143,17 +147,27 @@ impl Operation for WakeUp {
 /// Waits to be woken, and uses the wake-up up.
 struct Sleep {
     token: Location,
+    /// Whether it may be polled though nobody woke it. A thread is so at most once in an execution.
+    spurious: bool,
     slept: bool,
 }
 
 impl Operation for Sleep {
     fn wait(&self) -> Wait {
-        Wait::Guard { location: self.token, until: Until::Is(1) }
+        match self.spurious {
+            true => Wait::Nothing,
+            false => Wait::Guard { location: self.token, until: Until::Is(1) },
+        }
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.token, AccessKind::Update);
+        if step.peek(self.token) == 0 {
+            step.world.waiters.note(Quirk::Poll, step.process);
+            step.note(|| "polled though nobody woke it".to_owned());
+        }
         step.set(self.token, 0);
+        step.acquire(self.token);
         self.slept = true;
     }
 
@@ -279,13 +293,22 @@ impl<T> Operation for Finish<'_, T> {
     fn perform(&mut self, step: &mut Step<'_>) {
         self.leave();
         if let Some(done) = self.shared.done {
-            step.touch(done, AccessKind::Update);
+            step.update(done);
             step.set(done, 1);
         }
     }
 
     fn describe(&self, world: &World) -> String {
         format!("{} is done", self.shared.name(world))
+    }
+}
+
+impl Step<'_> {
+    /// A step that changes what a task and who awaits it know of each other: the result goes one way, the waker the other.
+    fn update(&mut self, done: Location) {
+        self.touch(done, AccessKind::Update);
+        self.acquire(done);
+        self.release(done);
     }
 }
 
@@ -314,7 +337,7 @@ impl<T> Operation for Look<'_, T> {
     fn perform(&mut self, step: &mut Step<'_>) {
         self.look();
         if let Some(done) = self.shared.done {
-            step.touch(done, AccessKind::Update);
+            step.update(done);
         }
         let pending = self.found.is_none();
         step.note(|| if pending { "pending" } else { "ready" }.to_owned());
@@ -367,7 +390,7 @@ struct Detach<'a, T> {
 impl<T> Operation for Detach<'_, T> {
     fn perform(&mut self, step: &mut Step<'_>) {
         if let Some(done) = self.shared.done {
-            step.touch(done, AccessKind::Update);
+            step.update(done);
         }
         let mut state = self.shared.state();
         state.detached = true;

@@ -41,7 +41,7 @@
 //! Every execution, up to equivalence: two executions are one if they differ only in the order of steps that do not touch
 //! the same thing. A check passes if none fails and all were looked at. A failure is a panic that nobody is told of, a
 //! deadlock, a livelock, a data race on a [`cell::UnsafeCell`], and what else the reference lists. Memory is sequentially
-//! consistent, whatever [`Ordering`](sync::atomic::Ordering)s are named; the report says so.
+//! consistent, whatever [`Ordering`](sync::atomic::Ordering)s are named; these count for data races. The report says so.
 //!
 //! Outside of a check all types behave as `std`'s do, so there is nothing to switch by `--cfg`.
 //!

@@ -327,7 +327,7 @@ impl<T> Operation for Close<'_, T> {
         step.touch(self.model.order, AccessKind::Update);
         let mut state = locked(&self.model.state);
         state.closed = true;
-        self.left = state.queue.take_all();
+        self.left = state.queue.take_all(step);
     }
 
     fn describe(&self, world: &World) -> String {

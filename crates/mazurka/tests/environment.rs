@@ -42,6 +42,47 @@ fn passing() {
     Checker::new().regressions(false).check(|| add(3));
 }
 
+/// Fails if something happens of itself, or if what is forgotten is.
+#[test]
+#[ignore = "run by others"]
+fn sensitive() {
+    Checker::new().regressions(false).check(|| {
+        let x = Arc::new(AtomicUsize::new(0));
+        assert!(x.compare_exchange_weak(0, 1, SeqCst, SeqCst).is_ok(), "an exchange failed");
+        std::mem::forget(x.clone());
+        let (mut polls, main) = (0, thread::current());
+        thread::spawn(move || main.unpark());
+        thread::park();
+        mazurka::future::block_on(std::future::poll_fn(|context| {
+            polls += 1;
+            let waker = context.waker().clone();
+            assert!(polls < 3, "polled too often");
+            if polls == 1 {
+                thread::spawn(move || waker.wake());
+            }
+            if polls == 2 { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        }));
+    });
+}
+
+#[test]
+fn what_happens_of_itself_and_leaks_can_be_turned_on() {
+    assert!(run("sensitive", &[]).0);
+    assert!(run("sensitive", &[("MAZURKA_LEAKS", "0"), ("MAZURKA_SPURIOUS_FAILURES", "0")]).0);
+    let (passed, text) = run("sensitive", &[("MAZURKA_SPURIOUS_FAILURES", "1")]);
+    assert!(!passed && text.contains("an exchange failed"), "{text}");
+    let (passed, text) = run("sensitive", &[("MAZURKA_LEAKS", "1")]);
+    assert!(!passed && text.contains("is never dropped"), "{text}");
+    let told = |name| run("sensitive", &[(name, "1"), ("MAZURKA_LOG", "verdict")]).1;
+    let executions =
+        |text: &str| text.lines().find(|line| line.starts_with("executions:")).map(str::to_owned);
+    let plain = executions(&run("sensitive", &[("MAZURKA_LOG", "verdict")]).1).unwrap();
+    for name in ["MAZURKA_SPURIOUS_WAKEUPS", "MAZURKA_SPURIOUS_POLLS"] {
+        let counted = |text: &str| text.split(" complete").next().map(str::to_owned);
+        assert_ne!(executions(&told(name)).as_deref().and_then(counted), counted(&plain), "{name}");
+    }
+}
+
 #[test]
 #[ignore = "run by others"]
 fn failing() {

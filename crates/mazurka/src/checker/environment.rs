@@ -8,7 +8,7 @@ use mazurka_explore::Algorithm;
 use mazurka_program::Schedule;
 
 /// Every variable with what it means, as docs/rust.md has them. A test compares the two.
-const VARIABLES: [(&str, &str); 11] = [
+const VARIABLES: [(&str, &str); 15] = [
     (REPLAY, "runs one schedule instead of searching: `v1:...`, or `@FILE` for a file that holds it"),
     (ALGORITHM, "the algorithm: `optimal`, `source` or `naive`"),
     (MAX_EXECUTIONS, "at most so many executions, of all kinds together"),
@@ -18,6 +18,10 @@ const VARIABLES: [(&str, &str); 11] = [
         HANG_SECONDS,
         "so long a thread may run without an operation before it counts as hanging; `0`: for ever",
     ),
+    (SPURIOUS_WAKEUPS, "`1`: condition variables and `park` may wake up of themselves; `0`: they don't"),
+    (SPURIOUS_POLLS, "`1`: futures may be polled though nobody woke their task; `0`: they aren't"),
+    (SPURIOUS_FAILURES, "`1`: `compare_exchange_weak` may fail of itself; `0`: it doesn't"),
+    (LEAKS, "`1`: an `Arc` that nobody drops is a failure; `0`: it isn't"),
     (REGRESSIONS, "saved failures: `on`; `read`: run but not written; `off`: neither"),
     (LOG, "`verdict` prints the verdict of each check, `progress` also how far it is; `off` neither"),
     (FULL_TRACE, "`1`: reports leave nothing out, however long an execution is"),
@@ -31,6 +35,10 @@ const MAX_EXECUTIONS: &str = "MAZURKA_MAX_EXECUTIONS";
 const MAX_SECONDS: &str = "MAZURKA_MAX_SECONDS";
 const SEED: &str = "MAZURKA_SEED";
 const HANG_SECONDS: &str = "MAZURKA_HANG_SECONDS";
+const SPURIOUS_WAKEUPS: &str = "MAZURKA_SPURIOUS_WAKEUPS";
+const SPURIOUS_POLLS: &str = "MAZURKA_SPURIOUS_POLLS";
+const SPURIOUS_FAILURES: &str = "MAZURKA_SPURIOUS_FAILURES";
+const LEAKS: &str = "MAZURKA_LEAKS";
 const REGRESSIONS: &str = "MAZURKA_REGRESSIONS";
 const LOG: &str = "MAZURKA_LOG";
 const FULL_TRACE: &str = "MAZURKA_FULL_TRACE";
@@ -64,6 +72,10 @@ pub(crate) struct Environment {
     pub(crate) seed: Option<u64>,
     /// None within: no time is too long.
     pub(crate) hang_timeout: Option<Option<Duration>>,
+    pub(crate) spurious_wakeups: Option<bool>,
+    pub(crate) spurious_polls: Option<bool>,
+    pub(crate) spurious_failures: Option<bool>,
+    pub(crate) leaks: Option<bool>,
     pub(crate) saved: Option<Saved>,
     pub(crate) log: Option<Log>,
     pub(crate) full_trace: bool,
@@ -86,6 +98,10 @@ impl Environment {
             hang_timeout: value(get, HANG_SECONDS, "a number of seconds", |text| {
                 seconds(text).map(|time| (!time.is_zero()).then_some(time))
             })?,
+            spurious_wakeups: value(get, SPURIOUS_WAKEUPS, "1 or 0", switch)?,
+            spurious_polls: value(get, SPURIOUS_POLLS, "1 or 0", switch)?,
+            spurious_failures: value(get, SPURIOUS_FAILURES, "1 or 0", switch)?,
+            leaks: value(get, LEAKS, "1 or 0", switch)?,
             saved: value(get, REGRESSIONS, "on, read or off", |text| match text {
                 "on" => Ok(Saved::ReadAndWrite),
                 "read" => Ok(Saved::Read),
@@ -98,12 +114,7 @@ impl Environment {
                 "off" | "0" => Ok(Log::Off),
                 _ => Err(String::new()),
             })?,
-            full_trace: value(get, FULL_TRACE, "1 or 0", |text| match text {
-                "1" => Ok(true),
-                "0" => Ok(false),
-                _ => Err(String::new()),
-            })?
-            .unwrap_or(false),
+            full_trace: value(get, FULL_TRACE, "1 or 0", switch)?.unwrap_or(false),
         })
     }
 }
@@ -144,6 +155,14 @@ pub(crate) fn schedule(text: &str) -> Result<Schedule, String> {
 
 fn message<E: std::fmt::Display>(error: E) -> String {
     error.to_string()
+}
+
+fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "1" => Ok(true),
+        "0" => Ok(false),
+        _ => Err(String::new()),
+    }
 }
 
 fn number(text: &str) -> Result<u64, String> {
@@ -213,6 +232,8 @@ mod tests {
         assert_eq!(with(REGRESSIONS, "read").unwrap().saved, Some(Saved::Read));
         assert_eq!(with(LOG, "1").unwrap().log, Some(Log::Verdict));
         assert!(with(FULL_TRACE, "1").unwrap().full_trace);
+        assert_eq!(with(SPURIOUS_FAILURES, "1").unwrap().spurious_failures, Some(true));
+        assert_eq!(with(SPURIOUS_POLLS, "0").unwrap().spurious_polls, Some(false));
     }
 
     #[test]
@@ -227,6 +248,7 @@ mod tests {
             (REGRESSIONS, "yes", "MAZURKA_REGRESSIONS=yes: this is not on, read or off"),
             (LOG, "loud", "MAZURKA_LOG=loud: this is not verdict, progress or off"),
             (FULL_TRACE, "yes", "MAZURKA_FULL_TRACE=yes: this is not 1 or 0"),
+            (SPURIOUS_WAKEUPS, "on", "MAZURKA_SPURIOUS_WAKEUPS=on: this is not 1 or 0"),
             (
                 ALGORITHM,
                 "fast",

@@ -6,7 +6,8 @@
 
 use std::panic::Location as Caller;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use mazurka_explore::Counts;
@@ -49,6 +50,21 @@ pub(crate) struct Pulse {
     weak_ordering: AtomicPtr<Caller<'static>>,
     counts: Mutex<Counts>,
     given_up: AtomicBool,
+    time_is_up: AtomicBool,
+    /// The signal that ended the thread of the check; 0 if none has.
+    signal: AtomicI32,
+    /// The address that the signal is about.
+    address: AtomicUsize,
+    heap_is_free: AtomicBool,
+    /// What the check is called.
+    program: OnceLock<String>,
+}
+
+/// What ended the thread of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Crash {
+    pub(crate) signal: i32,
+    pub(crate) address: usize,
 }
 
 impl Default for Pulse {
@@ -63,6 +79,11 @@ impl Default for Pulse {
             weak_ordering: AtomicPtr::new(ptr::null_mut()),
             counts: Mutex::default(),
             given_up: AtomicBool::new(false),
+            time_is_up: AtomicBool::new(false),
+            signal: AtomicI32::new(0),
+            address: AtomicUsize::new(0),
+            heap_is_free: AtomicBool::new(false),
+            program: OnceLock::new(),
         }
     }
 }
@@ -75,6 +96,13 @@ impl Pulse {
             None => self.further_slot(depth),
             first => first,
         }
+    }
+
+    /// What is kept of a step, if there is a place for it already.
+    fn kept(&self, depth: usize) -> Option<u64> {
+        let (part, at) = part_of(depth);
+        let slot = self.first_steps.get(depth).or_else(|| self.script.get(part)?.get()?.get(at));
+        slot.map(|slot| slot.load(Relaxed))
     }
 
     #[cold]
@@ -154,12 +182,103 @@ impl Pulse {
     }
 }
 
+/// What is said of a check whose thread was ended by a signal, without a lock that is waited for, or memory.
+impl Pulse {
+    /// The thread of the check is ended by a signal.
+    #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
+    pub(crate) fn crash(&self, signal: i32, address: usize) {
+        self.address.store(address, Relaxed);
+        self.signal.store(signal, Release);
+    }
+
+    /// The thread of the check has not left the heap locked.
+    #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
+    pub(crate) fn heap_is_free(&self) {
+        self.heap_is_free.store(true, Relaxed);
+    }
+
+    /// What has to be known, for the case that there is no memory for a report.
+    pub(crate) fn last_words(&self, write: &mut dyn FnMut(&[u8])) {
+        write(b"\nmazurka: ");
+        write(self.program.get().map_or("a check", String::as_str).as_bytes());
+        write(b": signal ");
+        write_number(self.signal.load(Relaxed) as u32, write);
+        write(b" ended a modelled thread, and the C library has its heap locked since: no test can go on, so this is the end of all of \
+                them. The schedule so far:\nMAZURKA_REPLAY='v1:");
+        let members = self.members.try_lock();
+        let paths = members.as_deref().map_or(&[][..], Vec::as_slice);
+        let steps = (0..self.depth.load(Relaxed)).map_while(|depth| self.kept(depth)).enumerate();
+        for (depth, word) in steps {
+            let path = paths.get((word >> 32) as usize).map_or(&[][..], |member| &member.path[..]);
+            if depth > 0 {
+                write(b",");
+            }
+            for (at, &ordinal) in path.iter().enumerate() {
+                if at > 0 {
+                    write(b".");
+                }
+                write_number(ordinal, write);
+            }
+            if word as u32 > 0 {
+                write(b"#");
+                write_number(word as u32, write);
+            }
+        }
+        write(b"'\n");
+    }
+}
+
+/// Writes a number without memory.
+fn write_number(mut number: u32, write: &mut dyn FnMut(&[u8])) {
+    let mut digits = [0; 10];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return write(&digits[at..]);
+        }
+    }
+}
+
+/// What a check is told.
+impl Pulse {
+    /// What it is called.
+    pub(crate) fn set_program(&self, program: &str) {
+        self.program.get_or_init(|| program.to_owned());
+    }
+
+    /// Whether a search has had the time that it may take. The search looks at the clock too, but only when it has taken so many
+    /// steps that are new; those that are repeated may take longer than all of them.
+    #[inline]
+    pub(crate) fn is_time_up(&self) -> bool {
+        self.time_is_up.load(Relaxed)
+    }
+
+    /// Says whether it has had its time. What comes after a search may take its own.
+    pub(crate) fn set_time_is_up(&self, up: bool) {
+        self.time_is_up.store(up, Relaxed);
+    }
+}
+
 /// What who waits for the check reads.
 impl Pulse {
     /// A number that changes whenever a modelled thread gets or ends a turn; and whose turn it is.
     pub(crate) fn now(&self) -> (u64, Option<ProcessId>) {
         let turn = self.turn.load(Relaxed);
         (turn, (turn as u32).checked_sub(1).map(ProcessId))
+    }
+
+    /// What ended the thread of the check, if something did.
+    pub(crate) fn crashed(&self) -> Option<Crash> {
+        let signal = self.signal.load(Acquire);
+        (signal != 0).then(|| Crash { signal, address: self.address.load(Relaxed) })
+    }
+
+    /// Whether it is known that a crash has not left the heap locked.
+    pub(crate) fn is_heap_free(&self) -> bool {
+        self.heap_is_free.load(Relaxed)
     }
 
     /// Where the operation is that was done last.
@@ -245,6 +364,9 @@ mod tests {
         pulse.step(0, main, 0);
         pulse.step(1, child, 2);
         assert_eq!(pulse.schedule().unwrap().to_string(), "v1:0,0.0#2");
+        let mut words = Vec::new();
+        pulse.last_words(&mut |bytes| words.extend_from_slice(bytes));
+        assert!(String::from_utf8(words).unwrap().ends_with("MAZURKA_REPLAY='v1:0,0.0#2'\n"));
         pulse.step(0, child, 0);
         assert_eq!(pulse.schedule().unwrap().to_string(), "v1:0.0");
         pulse.step(MAX_STEPS, main, 0);

@@ -16,7 +16,7 @@ use super::probe;
 use super::pulse::Pulse;
 use super::regressions::Entry;
 use super::report::{Report, internal};
-use super::watch::Hung;
+use super::watch::{Fate, Lost};
 use crate::runtime::run::{Closure, ClosureRun};
 
 /// How often the progress is told.
@@ -65,6 +65,7 @@ impl Task {
 
     /// The report of a search that came to what can't be: the closure does not repeat itself, or there is a bug of ours.
     pub(super) fn broken(&self, program: &Closure, what: &str) -> Inner {
+        self.pulse.set_time_is_up(false);
         let Some(failure) = probe::difference(program) else { return self.nothing(internal(what)) };
         let mut report = self.nothing("the program did not repeat what it had done".to_owned());
         report.counts = self.pulse.counts();
@@ -135,17 +136,18 @@ fn scout(program: &Closure, executions: u64) -> bool {
     scout.0
 }
 
-/// The steps up to one in which a thread hangs, told; and that one, as far as it can be.
-pub(super) fn tell_hang(program: &Closure, schedule: &Schedule, name: &str) -> Option<Story> {
+/// The steps up to one in which a thread was lost, told; and that one, as far as it can be.
+pub(super) fn tell_lost(program: &Closure, schedule: &Schedule, lost: &Lost) -> Option<Story> {
     let (last, before) = schedule.steps.split_last()?;
     let mut run = program.start(Footprints::Dynamic);
-    let steps = steps_to_hang(&mut run, before, last, name);
-    // To end the execution would be to let the thread hang again, or to unwind what the one that hangs works with.
+    run.never_runs_out();
+    let steps = steps_to_loss(&mut run, before, last, lost);
+    // To end the execution would be to let the thread go on to where it was lost, or to unwind what the one that hangs works with.
     std::mem::forget(run);
     Some(Story { steps: steps?, waiting: Vec::new(), failures: Vec::new(), end: End::Early(Vec::new()) })
 }
 
-fn steps_to_hang(run: &mut ClosureRun, before: &[Step], last: &Step, name: &str) -> Option<Vec<StoryStep>> {
+fn steps_to_loss(run: &mut ClosureRun, before: &[Step], last: &Step, lost: &Lost) -> Option<Vec<StoryStep>> {
     let mut steps = Vec::new();
     for step in before {
         let process = run.names().find(&step.process).filter(|&process| run.enabled().contains(process))?;
@@ -154,10 +156,7 @@ fn steps_to_hang(run: &mut ClosureRun, before: &[Step], last: &Step, name: &str)
     }
     let process = run.names().find(&last.process)?;
     let (operation, place) = run.comes_to(process)?;
-    let note = match run.process_name(process) {
-        who if who == name => "does not come to another operation".to_owned(),
-        _ => format!("{name} does not come to an operation"),
-    };
+    let note = lost.note(&run.process_name(process));
     let (reads, writes) = (Vec::new(), Vec::new());
     let told = Explanation { process, operation, reads, writes, note: Some(note), place: Some(place) };
     steps.push(story_step(run, told));
@@ -170,19 +169,23 @@ fn story_step(run: &ClosureRun, told: Explanation) -> StoryStep {
     StoryStep { process: path, name: run.process_name(process), operation, reads, writes, note, place }
 }
 
-/// The report of a check that hangs.
-pub(super) fn hang_report(task: &Task, hung: Hung, story: Option<Story>, patience: Duration) -> Inner {
-    let mut report = task.nothing(format!(
-        "it was given up after {} s without an operation (Checker::hang_timeout); the counts are those of a moment before",
-        patience.as_secs_f64()
-    ));
+/// The report of a check that hangs, or that was ended by a signal.
+pub(super) fn lost_report(task: &Task, lost: Lost, story: Option<Story>, patience: Duration) -> Inner {
+    let why = match lost.fate {
+        Fate::Crashed(_) | Fate::Failed => "the search can't go on after this".to_owned(),
+        Fate::Hangs => format!(
+            "it was given up after {} s without an operation (Checker::hang_timeout)",
+            patience.as_secs_f64()
+        ),
+    };
+    let mut report = task.nothing(format!("{why}; the counts are those of a moment before"));
     report.counts = task.pulse.counts();
     report.failures.push(Counterexample {
-        failure: hung.failure(),
-        process: Some(hung.name),
+        failure: lost.failure(),
+        process: Some(lost.name),
         executions: None,
         varies: false,
-        schedule: hung.schedule,
+        schedule: lost.schedule,
         story,
     });
     report

@@ -28,6 +28,14 @@ pub(crate) struct Arcs {
     handles: FxHashMap<usize, Vec<Handle>>,
 }
 
+/// What is released by the end of a strong handle, to who comes last,
+const BY_STRONG: u32 = 0;
+/// by the end of a weak one, to who is found to be the only one,
+const BY_WEAK: u32 = 1;
+/// and when a value that contains weak handles of itself is complete, to who makes one of these strong. To clone a handle, to
+/// make a weak one strong otherwise, or to know the counts orders nothing, as in the standard library.
+const COMPLETED: u32 = 2;
+
 /// A handle that lives or lived.
 struct Handle {
     /// From the first handle of all down to this one: their locations. Handles are kept in this order.
@@ -169,8 +177,16 @@ impl Act<'_> {
         self.handles(step).iter().any(|handle| handle.location == self.handle && handle.strong)
     }
 
+    /// The handle is gone. What was done by it comes before who finds that it was the last but one.
     fn bury(&self, step: &mut Step<'_>) {
+        let part = if self.is_strong(step) { BY_STRONG } else { BY_WEAK };
+        step.release_part(self.first(step), part);
         self.set_alive(step, false);
+    }
+
+    /// The location of the first handle, which stands for all of them.
+    fn first(&self, step: &Step<'_>) -> Location {
+        self.handles(step).first().map_or(self.handle, |handle| handle.path[0])
     }
 
     fn set_alive(&self, step: &mut Step<'_>, alive: bool) {
@@ -208,6 +224,9 @@ impl Operation for Act<'_> {
                     step.varies();
                 }
                 self.bury(step);
+                if self.yes {
+                    step.acquire_part(self.first(step), BY_STRONG);
+                }
             }
             Deed::Count => {
                 let both = |handle: &Handle| [handle.location, handle.children];
@@ -223,21 +242,31 @@ impl Operation for Act<'_> {
                 self.yes = !self.finds_another(step, true);
                 if self.yes {
                     self.bury(step);
+                    step.acquire_part(self.first(step), BY_STRONG);
                 }
                 step.varies();
             }
             Deed::Unique => {
                 self.yes = !self.finds_another(step, false);
+                if self.yes {
+                    let first = self.first(step);
+                    step.acquire_part(first, BY_STRONG);
+                    step.acquire_part(first, BY_WEAK);
+                }
                 step.varies();
             }
             Deed::Upgrade => {
                 self.yes = self.finds_another(step, true);
                 if self.yes {
+                    step.acquire_part(self.first(step), COMPLETED);
                     self.create(step, true);
                 }
                 step.varies();
             }
-            Deed::Complete => self.set_alive(step, true),
+            Deed::Complete => {
+                step.release_part(self.first(step), COMPLETED);
+                self.set_alive(step, true);
+            }
         }
         (self.really)(self.yes);
     }

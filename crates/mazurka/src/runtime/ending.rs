@@ -25,7 +25,7 @@ impl World {
     pub(super) fn end_execution(&mut self) {
         self.scripted = 0;
         self.leaving = true;
-        if !self.spoiled && self.fatal.is_none() {
+        if self.runs_out && !self.spoiled && self.fatal.is_none() {
             self.run_out();
         }
         self.ending = true;
@@ -45,6 +45,9 @@ impl World {
         self.story = None;
         for _ in 0..MAX_STEPS {
             let Some(process) = self.enabled.iter().next() else { return };
+            if self.shown.pulse.is_time_up() {
+                return;
+            }
             self.label.clear();
             self.enabled.remove(process);
             self.running = process;

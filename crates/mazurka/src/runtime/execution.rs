@@ -31,6 +31,7 @@ impl World {
         self.statics.clear();
         self.arcs.clear();
         self.races.clear();
+        self.living.clear();
         self.operations = 0;
         let main = self.names.child(None, 0);
         debug_assert_eq!(main, MAIN);
@@ -95,9 +96,9 @@ impl World {
     fn report_overflow(&mut self, process: ProcessId) {
         UNFIT.set(true);
         let message = format!(
-            "{} overflowed its stack of {} KiB; Checker::stack_size makes stacks larger",
+            "{} overflowed its stack of {} KiB; Checker::stack_size makes stacks larger, and thread::Builder::stack_size one",
             self.name_of(process),
-            self.stacks.size() / 1024
+            self.process(process).size_among(&self.stacks) / 1024
         );
         let (kind, place) = (FailureKind::StackOverflow, None);
         self.fail(Stop::Failure(Failure { kind, message, place, process: Some(process) }));
@@ -127,8 +128,7 @@ impl World {
         let end = self.end_of(process);
         self.label.touch(end, AccessKind::Write);
         if self.races.enabled {
-            let events = self.process(process).events;
-            self.races.end(process, events, end);
+            self.races.release(process, end, 0);
         }
         let depth = self.depth;
         self.cells.set(end, 1, depth);
@@ -138,6 +138,7 @@ impl World {
     /// No process can take a step: what went wrong without anybody having been told is a failure.
     pub(super) fn conclude(&mut self) {
         self.report_livelock();
+        self.report_intrusion();
         let mut panics = std::mem::take(&mut self.panics);
         if panics.iter().any(|panic| !panic.told) {
             // Who unwraps the result of a join panics because of another panic: that one is the cause.
@@ -148,6 +149,7 @@ impl World {
             panics.sort_by_key(passed_on);
             self.failures.extend(panics.drain(..).map(failure_of));
         }
+        self.report_leaks();
     }
 
     /// Who spins when nobody can take a step spins forever.

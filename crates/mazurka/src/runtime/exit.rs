@@ -4,6 +4,23 @@
 //! can't be prevented, but it can be told: with a sentence and with another status.
 #![allow(unsafe_code)]
 
+use crate::checker::pulse::Pulse;
+
+/// Ends the process of the operating system because of a check that crashed, without memory and without a handler of the end.
+pub(crate) fn with_last_words(pulse: &Pulse) -> ! {
+    pulse.last_words(&mut |bytes| {
+        // If they can't be written, there is nobody to be told. The stream has no buffer.
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), bytes);
+    });
+    #[cfg(unix)]
+    // SAFETY: it does not return.
+    unsafe {
+        libc::_exit(101)
+    }
+    #[cfg(not(unix))]
+    std::process::abort()
+}
+
 /// Installs the handler.
 #[cfg(unix)]
 pub(super) fn install_handler() {

@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mazurka_program::{Location, ProcessId};
 use rustc_hash::FxHashMap;
 
+use super::strangers;
+
 /// So many bits of an object's word are its location.
 const LOCATION_BITS: u32 = 24;
 const LOCATION_MASK: u64 = (1 << LOCATION_BITS) - 1;
@@ -100,11 +102,8 @@ impl Object {
         {
             return;
         }
-        panic!(
-            "mazurka: the object made at {} belongs to a check and was used outside of it: by a thread of std::thread, \
-             or after the check had ended",
-            self.created
-        );
+        let stamp = self.word.load(Ordering::Relaxed) >> LOCATION_BITS;
+        strangers::intrude(stamp, "object", self.created, Caller::caller());
     }
 }
 

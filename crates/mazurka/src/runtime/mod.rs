@@ -14,20 +14,22 @@ pub(crate) mod confined;
 pub(crate) mod discoveries;
 mod ending;
 mod execution;
-mod exit;
+pub(crate) mod exit;
 mod explain;
 pub(crate) mod identity;
+pub(crate) mod leaks;
 pub(crate) mod operation;
 mod overflow;
 mod panics;
 mod process;
-mod races;
+pub(crate) mod races;
 pub(crate) mod run;
 mod script;
 mod spare;
 pub(crate) mod spin;
 mod stacks;
 pub(crate) mod statics;
+pub(crate) mod strangers;
 pub(crate) mod waiters;
 
 use std::cell::Cell;
@@ -37,6 +39,7 @@ use std::ptr::{self, NonNull};
 
 use mazurka_program::{Failure, FailureKind, Label, Location, Names, Place, ProcessId, ProcessSet, Stop};
 
+use crate::checker::Spurious;
 use crate::checker::pulse::Pulse;
 use allocator::Log;
 use arcs::Arcs;
@@ -44,6 +47,7 @@ use cells::{Cells, Until};
 use discoveries::Discoveries;
 use explain::{Shown, Told};
 use identity::{Base, MAX_LOCATIONS, NameTable, Object, OwnKind, image};
+use leaks::Living;
 use operation::{Operation, Story, Wait};
 pub(crate) use process::Body;
 use process::{Panicked, Process, Status};
@@ -91,6 +95,18 @@ fn log() -> Option<*mut Log> {
 #[inline]
 pub(crate) fn world() -> Option<NonNull<World>> {
     NonNull::new(WORLD.with(Cell::get))
+}
+
+/// What a handler of signals may look at: who watches the check, and whether its execution is being abandoned.
+///
+/// # Safety
+/// The world must be that of a check whose process runs on this thread.
+#[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
+unsafe fn shown_to_handler(world: NonNull<World>) -> (*const Pulse, bool) {
+    let world = world.as_ptr();
+    // SAFETY: the world is alive. The process that was interrupted may have a reference to it, but is not resumed while these
+    // are looked at, and neither of them is changed while a process runs.
+    unsafe { (std::sync::Arc::as_ptr(&(*world).shown.pulse), (*world).ending) }
 }
 
 /// Does something with the world, for a modelled process. The function must not suspend the process.
@@ -185,6 +201,8 @@ pub(crate) struct World {
     pub(crate) foresee: bool,
     /// Whether processes that wait at the end of an execution are left where they are, with all that they hold.
     leaves_stacks: bool,
+    /// Whether executions that are not finished are run to their end before what still waits is unwound.
+    runs_out: bool,
     /// How many coroutines were given up.
     abandoned: u32,
     /// How many processes are at an operation that may have several outcomes.
@@ -199,6 +217,7 @@ pub(crate) struct World {
     statics: Statics,
     /// What is known of the `Arc`s whose handles are followed.
     pub(crate) arcs: Arcs,
+    pub(crate) living: Living,
     races: Races,
     /// Locations that count as one for those who spin on them: disjoint sets, each in order.
     groups: Vec<Vec<Location>>,
@@ -217,8 +236,8 @@ pub(crate) struct World {
     pub(crate) discoveries: std::sync::Arc<Discoveries>,
     poisoned: Vec<Location>,
     pub(crate) waiters: Waiters,
-    /// Whether a process that waits for a condition variable may wake up of itself.
-    pub(crate) spurious_wakeups: bool,
+    /// What may happen of itself.
+    pub(crate) spurious: Spurious,
 }
 
 impl World {
@@ -256,6 +275,7 @@ impl World {
             weak_ordering: None,
             foresee: false,
             leaves_stacks: false,
+            runs_out: true,
             abandoned: 0,
             branching: 0,
             panics: Vec::new(),
@@ -264,6 +284,7 @@ impl World {
             acquired: Vec::new(),
             statics: Statics::default(),
             arcs: Arcs::default(),
+            living: Living::default(),
             races: Races::default(),
             groups: Vec::new(),
             spins: Vec::new(),
@@ -275,7 +296,7 @@ impl World {
             discoveries: std::sync::Arc::default(),
             poisoned: Vec::new(),
             waiters: Waiters::default(),
-            spurious_wakeups: false,
+            spurious: Spurious::default(),
         }
     }
 
@@ -372,7 +393,15 @@ impl World {
             "make it within the closure that is checked; for objects on the heap, the feature `allocator` must be on \
              or mazurka::Allocator be the global allocator"
         };
-        let message = format!("the {kind} made at {} is not known to this check; {hint}", object.created());
+        let made = object.created();
+        let message = match object.is_outside() && self.base_of(ptr::from_ref(object) as usize).is_some() {
+            true => format!(
+                "the {kind} made at {made} was used by a thread that is none of this check, and can't take part in it any \
+                 more. Threads that share it have to be those of mazurka::thread, not of std::thread; and what was used \
+                 before the check can't be brought into it: {hint}"
+            ),
+            false => format!("the {kind} made at {made} is not known to this check; {hint}"),
+        };
         self.fail(Stop::Failure(Failure {
             kind: FailureKind::InvalidSync,
             message,
@@ -463,7 +492,7 @@ impl World {
     pub(crate) fn create(
         &mut self,
         body: Body,
-        name: Option<std::sync::Arc<str>>,
+        (name, stack_size): (Option<std::sync::Arc<str>>, Option<usize>),
         place: &'static Caller<'static>,
     ) -> ProcessId {
         let parent = self.running;
@@ -472,6 +501,7 @@ impl World {
         let child = self.names.child(Some(parent), ordinal);
         self.add(child, body);
         self.process_mut(child).name = name;
+        self.process_mut(child).stack_size = stack_size.unwrap_or(0);
         self.process_mut(child).born = self.depth;
         self.process_mut(child).created = Some(place);
         self.announce(child);

@@ -101,6 +101,8 @@ pub(crate) struct Process {
     /// It stays when the coroutine ends.
     routine: Option<RoutineCell>,
     yielder: Option<ptr::NonNull<Yielder<Resume, ()>>>,
+    /// The size of its stack, as it was asked for; 0 for the usual one.
+    pub(super) stack_size: usize,
     /// The range of its stack.
     pub(crate) stack: (usize, usize),
     /// How many steps it has taken.
@@ -159,7 +161,7 @@ impl Process {
         debug_assert!(!self.has_routine());
         self.status = Status::Running;
         // It has none until it is started: the one that it had in an earlier execution may be another's now.
-        self.stack = (0, 0);
+        (self.stack, self.stack_size) = ((0, 0), 0);
         self.pending = None;
         self.body = Some(body);
         (self.events, self.spawned, self.made) = (0, 0, [0; OWN_KINDS]);
@@ -172,7 +174,7 @@ impl Process {
     /// Gives the process a stack.
     pub(crate) fn embark(&mut self, stacks: &mut Stacks) -> std::io::Result<()> {
         let Some(body) = self.body.take() else { return Ok(()) };
-        let stack = stacks.take()?;
+        let stack = stacks.take(self.size_among(stacks))?;
         self.stack = (stack.limit().get(), stack.base().get());
         let routine = Coroutine::with_stack(stack, move |yielder: &Yielder<Resume, ()>, resume| {
             super::arrive::enter(ptr::NonNull::from(yielder), resume, body);
@@ -181,6 +183,11 @@ impl Process {
         // SAFETY: the process has not been started, so nobody else uses the coroutine.
         unsafe { *cell.get().as_mut() = Some(routine) };
         Ok(())
+    }
+
+    /// The size of its stack: never less than the usual one, since the library needs room too.
+    pub(super) fn size_among(&self, stacks: &Stacks) -> usize {
+        self.stack_size.max(stacks.size())
     }
 
     pub(crate) fn set_yielder(&mut self, yielder: ptr::NonNull<Yielder<Resume, ()>>) {
@@ -206,7 +213,8 @@ impl Process {
     pub(super) fn disembark(&mut self, stacks: &mut Stacks) {
         if let Some(mut routine) = self.routine() {
             // SAFETY: the coroutine has ended, so nobody else uses it.
-            stacks.put_back(unsafe { routine.as_mut() }.take().map(Coroutine::into_stack));
+            let stack = unsafe { routine.as_mut() }.take().map(Coroutine::into_stack);
+            stacks.put_back(stack, self.size_among(stacks));
         }
         self.yielder = None;
     }

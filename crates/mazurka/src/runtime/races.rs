@@ -1,30 +1,51 @@
 //! Data races: accesses of one cell, one of them a write, that nothing orders.
 //!
-//! What orders them is synchronisation: who reads what another wrote to an atomic, takes a lock that another gave back,
-//! joins, receives, goes on after all that the other had done by then. That is less than the order of dependent steps, in
-//! which a read also comes before the write that follows it. Each process has a vector clock, and each location
-//! the clock that was released to it. Accesses of cells are no steps: if they race in one execution, they race in
-//! all that are equivalent to it, and if they race in none, their order is given. Clocks are kept only in searches of
-//! programs that are known to use cells.
+//! What orders them is synchronisation: an atomic write with release that is read with acquire, a lock that is given back and
+//! taken, a thread that is created or joined, a message. That is less than the order of dependent steps, in which every read
+//! comes after the write that it reads. Each process has a vector clock. An operation that promises an order says so when it is
+//! performed: it *releases* the clock of its process to a part of a location, and another *acquires* what was released
+//! there. What is released by several is joined, but for stores of atomics, which begin anew. Whatever does not say so orders
+//! nothing: a `try_lock` that fails, a notification, a look at a count.
+//!
+//! Atomics follow C++20, as Rust does. A location has what its last store released, joined by what read-modify-writes released
+//! since: they continue its release sequence, whatever their ordering, and a store ends it, also one of the same thread. What is
+//! read without acquire waits for an acquire fence; what a release fence left is released by writes that release nothing.
+//!
+//! Accesses of cells are no steps. Who acquires from whom follows from who reads from whom, so if they race in one execution,
+//! they race in all that are equivalent to it; where steps that release to one part are independent, joins commute. Clocks are kept
+//! only in searches of programs that are known to use cells.
 
 use std::panic::Location as Caller;
+use std::sync::atomic::Ordering;
 
-use mazurka_program::{AccessKind, Failure, FailureKind, Label, Location, ProcessId};
+use mazurka_program::{Failure, FailureKind, Location, ProcessId};
 use rustc_hash::FxHashMap;
 
+use super::operation::Step;
 use super::{World, place_of};
 
-/// How many steps of each process happened before.
+/// How far each process had come. The own one counts on when something is released: what is done later was not.
 type Clock = Vec<u32>;
+
+/// Some locations are released to in several ways, of which not everybody acquires all: a number for each.
+type Part = u32;
+
+#[derive(Clone, Default)]
+struct Clocks {
+    now: Clock,
+    /// What an acquire fence would take over.
+    fetched: Clock,
+    /// What a release fence has left for atomic writes that release nothing.
+    fenced: Clock,
+}
 
 /// What is known of synchronisation and of cells in an execution.
 #[derive(Default)]
 pub(crate) struct Races {
     pub(super) enabled: bool,
     /// By process.
-    clocks: Vec<Clock>,
-    /// By location: what was released there.
-    released: FxHashMap<Location, Clock>,
+    clocks: Vec<Clocks>,
+    released: FxHashMap<(Location, Part), Clock>,
     cells: FxHashMap<Location, History>,
 }
 
@@ -38,9 +59,18 @@ struct History {
 #[derive(Clone, Copy)]
 struct Seen {
     process: ProcessId,
-    /// How many steps the process had taken.
-    events: u32,
+    /// How far the process had come.
+    at: u32,
     place: &'static Caller<'static>,
+}
+
+/// What an atomic operation did to its location.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Atomic {
+    Read,
+    Write,
+    /// Both at once.
+    Update,
 }
 
 fn join(into: &mut Clock, other: &[u32]) {
@@ -50,6 +80,21 @@ fn join(into: &mut Clock, other: &[u32]) {
     into.iter_mut().zip(other).for_each(|(a, b)| *a = (*a).max(*b));
 }
 
+fn acquires(order: Ordering) -> bool {
+    matches!(order, Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst)
+}
+
+fn releases(order: Ordering) -> bool {
+    matches!(order, Ordering::Release | Ordering::AcqRel | Ordering::SeqCst)
+}
+
+impl Clocks {
+    /// What was done so far has been released by a process.
+    fn tick(&mut self, process: ProcessId) {
+        self.now[process.0 as usize] += 1;
+    }
+}
+
 impl Races {
     pub(super) fn clear(&mut self) {
         self.clocks.clear();
@@ -57,62 +102,126 @@ impl Races {
         self.cells.clear();
     }
 
-    fn clock(&mut self, process: ProcessId) -> &mut Clock {
+    fn clocks(&mut self, process: ProcessId) -> &mut Clocks {
         let index = process.0 as usize;
         if self.clocks.len() <= index {
-            self.clocks.resize(index + 1, Clock::new());
+            self.clocks.resize(index + 1, Clocks::default());
         }
-        let clock = &mut self.clocks[index];
-        if clock.len() <= index {
-            clock.resize(index + 1, 0);
+        let now = &mut self.clocks[index].now;
+        if now.len() <= index {
+            now.resize(index + 1, 0);
         }
-        clock
+        // Nobody else knows of the process before it has released something.
+        now[index] = now[index].max(1);
+        &mut self.clocks[index]
     }
 
-    /// Takes over what a step synchronised. `events` counts the process's steps, this one included.
-    #[inline(never)]
-    pub(super) fn step(&mut self, process: ProcessId, events: u32, label: &Label) {
-        let mut clock = std::mem::take(self.clock(process));
-        clock[process.0 as usize] = events;
-        let touched =
-            || label.accesses.iter().flat_map(|access| access.locations().map(|at| (at, access.kind)));
-        for (location, kind) in touched() {
-            if matches!(kind, AccessKind::Read | AccessKind::Update)
-                && let Some(released) = self.released.get(&location)
-            {
-                join(&mut clock, released);
-            }
+    /// A process takes over what was released to a part of a location.
+    fn acquire(&mut self, process: ProcessId, location: Location, part: Part) {
+        self.clocks(process);
+        if let Some(released) = self.released.get(&(location, part)) {
+            join(&mut self.clocks[process.0 as usize].now, released);
         }
-        for (location, kind) in touched() {
-            let released = match kind {
-                AccessKind::Read => continue,
-                _ => self.released.entry(location).or_default(),
-            };
-            if kind == AccessKind::Write {
-                released.clear();
-            }
-            join(released, &clock);
-        }
-        for &child in &label.spawned {
-            self.clock(child);
-            join(&mut self.clocks[child.0 as usize], &clock);
-        }
-        *self.clock(process) = clock;
     }
 
-    /// The end of a process is a release, whoever's step it was in.
-    #[inline(never)]
-    pub(super) fn end(&mut self, process: ProcessId, events: u32, end: Location) {
-        let clock = self.clock(process);
-        let own = &mut clock[process.0 as usize];
-        *own = (*own).max(events + 1);
-        let clock = clock.clone();
-        join(self.released.entry(end).or_default(), &clock);
+    /// A process releases what it has done to a part of a location.
+    pub(super) fn release(&mut self, process: ProcessId, location: Location, part: Part) {
+        self.clocks(process);
+        let clocks = &mut self.clocks[process.0 as usize];
+        join(self.released.entry((location, part)).or_default(), &clocks.now);
+        clocks.tick(process);
+    }
+
+    /// A process is created by another, all of whose doings come before.
+    fn inherit(&mut self, child: ProcessId, parent: ProcessId) {
+        let clock = self.clocks(parent).now.clone();
+        self.clocks(parent).tick(parent);
+        join(&mut self.clocks(child).now, &clock);
+    }
+
+    /// A process does an atomic operation.
+    fn atomic(&mut self, process: ProcessId, location: Location, did: Atomic, order: Ordering) {
+        self.clocks(process);
+        let clocks = &mut self.clocks[process.0 as usize];
+        let released = self.released.entry((location, WHOLE)).or_default();
+        if did != Atomic::Write {
+            join(if acquires(order) { &mut clocks.now } else { &mut clocks.fetched }, released);
+        }
+        if did == Atomic::Write {
+            // What was released before is read by nobody from now on.
+            released.clear();
+        }
+        if did != Atomic::Read {
+            join(released, if releases(order) { &clocks.now } else { &clocks.fenced });
+            clocks.tick(process);
+        }
+    }
+
+    fn fence(&mut self, process: ProcessId, order: Ordering) {
+        let clocks = self.clocks(process);
+        if acquires(order) {
+            let fetched = std::mem::take(&mut clocks.fetched);
+            join(&mut clocks.now, &fetched);
+        }
+        if releases(order) {
+            clocks.fenced.clone_from(&clocks.now);
+            clocks.tick(process);
+        }
     }
 
     fn happened_before(&self, seen: Seen, process: ProcessId) -> bool {
-        let clock = self.clocks.get(process.0 as usize).and_then(|clock| clock.get(seen.process.0 as usize));
-        seen.process == process || clock.is_some_and(|&events| events > seen.events)
+        let now = self.clocks.get(process.0 as usize).map(|clocks| &clocks.now);
+        let known = now.and_then(|now| now.get(seen.process.0 as usize));
+        seen.process == process || known.is_some_and(|&at| at >= seen.at)
+    }
+}
+
+/// The only part of most locations.
+const WHOLE: Part = 0;
+
+/// What the order of accesses follows from. All of it costs a look at a flag where no cells are watched.
+impl Step<'_> {
+    /// The step comes after all that was released to a location.
+    #[inline]
+    pub(crate) fn acquire(&mut self, location: Location) {
+        self.acquire_part(location, WHOLE);
+    }
+
+    /// What its process has done comes before whoever acquires from the location.
+    #[inline]
+    pub(crate) fn release(&mut self, location: Location) {
+        self.release_part(location, WHOLE);
+    }
+
+    /// As [`Step::acquire`], from a part of the location.
+    #[inline]
+    pub(crate) fn acquire_part(&mut self, location: Location, part: Part) {
+        if self.world.races.enabled {
+            self.world.races.acquire(self.process, location, part);
+        }
+    }
+
+    /// As [`Step::release`], to a part of the location.
+    #[inline]
+    pub(crate) fn release_part(&mut self, location: Location, part: Part) {
+        if self.world.races.enabled {
+            self.world.races.release(self.process, location, part);
+        }
+    }
+
+    /// The step creates a process.
+    pub(crate) fn inherits(&mut self, child: ProcessId) {
+        if self.world.races.enabled {
+            self.world.races.inherit(child, self.process);
+        }
+    }
+
+    /// The step is an operation of an atomic, with this ordering.
+    #[inline]
+    pub(crate) fn atomic(&mut self, location: Location, did: Atomic, order: Ordering) {
+        if self.world.races.enabled {
+            self.world.races.atomic(self.process, location, did, order);
+        }
     }
 }
 
@@ -122,23 +231,30 @@ impl World {
         self.races.enabled
     }
 
+    /// The running process comes to a fence.
+    pub(crate) fn fence(&mut self, order: Ordering) {
+        if self.races.enabled {
+            self.races.fence(self.running, order);
+        }
+    }
+
     /// The running process accesses a cell.
     pub(crate) fn access_cell(&mut self, cell: Location, write: bool, place: &'static Caller<'static>) {
         let process = self.running;
-        let events = self.process(process).events;
         // As an operation: if it is done by whoever drops an `Arc` last, it matters who that is.
         self.operations += 1;
         if write {
             // It may count there how often it has tried.
             self.process_mut(process).quiet.clear();
         }
-        let now = Seen { process, events, place };
+        let at = self.races.clocks(process).now[process.0 as usize];
+        let now = Seen { process, at, place };
         let history = self.races.cells.entry(cell).or_default();
         let (last, reads) =
             (history.write, if write { std::mem::take(&mut history.reads) } else { Vec::new() });
         if write {
             history.write = Some(now);
-        } else if !history.reads.iter().any(|seen| seen.process == process && seen.events == events) {
+        } else if !history.reads.iter().any(|seen| seen.process == process && seen.at == at) {
             history.reads.push(now);
         }
         let racing =
@@ -180,32 +296,52 @@ impl World {
 mod tests {
     use super::*;
 
-    fn label(accesses: &[(u32, AccessKind)]) -> Label {
-        let mut label = Label::default();
-        accesses.iter().for_each(|&(location, kind)| label.touch(Location(location), kind));
-        label
+    const A: ProcessId = ProcessId(0);
+    const B: ProcessId = ProcessId(1);
+    const FLAG: Location = Location(7);
+
+    /// What a process does now, as an access of a cell.
+    fn now(races: &mut Races, process: ProcessId) -> Seen {
+        let at = races.clocks(process).now[process.index()];
+        Seen { process, at, place: Caller::caller() }
     }
 
     #[test]
     fn a_read_orders_after_the_write_and_not_the_other_way() {
-        let (a, b) = (ProcessId(0), ProcessId(1));
         let mut races = Races::default();
-        let seen = |process, events| Seen { process, events, place: Caller::caller() };
-        races.step(b, 1, &label(&[(7, AccessKind::Read)]));
-        races.step(a, 1, &label(&[(7, AccessKind::Write)]));
-        assert!(!races.happened_before(seen(b, 0), a), "a read releases nothing");
-        races.step(b, 2, &label(&[(7, AccessKind::Read)]));
-        assert!(races.happened_before(seen(a, 0), b));
-        assert!(!races.happened_before(seen(a, 1), b), "what came after the write");
+        let first = now(&mut races, B);
+        races.atomic(B, FLAG, Atomic::Read, Ordering::SeqCst);
+        let before = now(&mut races, A);
+        races.atomic(A, FLAG, Atomic::Write, Ordering::SeqCst);
+        let after = now(&mut races, A);
+        assert!(!races.happened_before(first, A), "a read releases nothing");
+        races.atomic(B, FLAG, Atomic::Read, Ordering::SeqCst);
+        assert!(races.happened_before(before, B));
+        assert!(!races.happened_before(after, B), "what came after the write");
     }
 
     #[test]
     fn locks_pass_on_what_came_before() {
         let mut races = Races::default();
-        for p in 0..3 {
-            races.step(ProcessId(p), 1, &label(&[(1, AccessKind::Update)]));
+        let first = now(&mut races, A);
+        for p in [0, 1, 2].map(ProcessId) {
+            races.acquire(p, FLAG, WHOLE);
+            races.release(p, FLAG, WHOLE);
         }
-        let seen = Seen { process: ProcessId(0), events: 0, place: Caller::caller() };
-        assert!(races.happened_before(seen, ProcessId(2)));
+        assert!(races.happened_before(first, ProcessId(2)));
+    }
+
+    #[test]
+    fn a_fence_releases_what_came_before_it_and_no_more() {
+        let mut races = Races::default();
+        let before = now(&mut races, A);
+        races.fence(A, Ordering::Release);
+        let after = now(&mut races, A);
+        races.atomic(A, FLAG, Atomic::Write, Ordering::Relaxed);
+        races.atomic(B, FLAG, Atomic::Read, Ordering::Relaxed);
+        assert!(!races.happened_before(before, B), "nothing was acquired yet");
+        races.fence(B, Ordering::Acquire);
+        assert!(races.happened_before(before, B));
+        assert!(!races.happened_before(after, B));
     }
 }

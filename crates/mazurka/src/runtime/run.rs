@@ -6,7 +6,9 @@
 
 use std::mem::take;
 use std::sync::Arc;
+use std::time::Duration;
 
+use mazurka_explore::NotExhaustive;
 use mazurka_program::{
     Failure, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Run, State, Stop,
 };
@@ -55,12 +57,17 @@ impl Program for Closure {
         let mut spare = Spare::get();
         let mut world = Box::new(World::new(self.settings.stack_size, &self.settings.heartbeat, &mut spare));
         world.foresee = footprints == Footprints::Static;
-        world.spurious_wakeups = self.settings.spurious_wakeups;
+        world.spurious = self.settings.spurious;
+        world.living.watch(self.settings.leaks);
+        if world.spurious.failures {
+            crate::sync::atomic::let_exchanges_fail();
+        }
         world.follow(&self.discoveries);
         let mut run = ClosureRun {
             world,
             body: self.body.clone(),
             heartbeat: self.settings.heartbeat.clone(),
+            max_time: self.settings.max_time,
             holds: Vec::new(),
             behind: false,
             enabled_at: take(&mut spare.enabled_at),
@@ -84,6 +91,7 @@ pub struct ClosureRun {
     pub(crate) world: Box<World>,
     body: Arc<dyn Fn() + Send + Sync>,
     heartbeat: Arc<Pulse>,
+    max_time: Option<Duration>,
     /// `(turn, process)`: in that turn (0 for the start, then the steps from 1 on) the process goes on to a panic that
     /// unwinds over operations, so it is held back and the unwinding is a step of its own.
     holds: Vec<(u32, ProcessId)>,
@@ -129,6 +137,9 @@ impl Run for ClosureRun {
     #[inline(always)]
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
         self.heartbeat.step(self.world.script.len(), process, choice);
+        if self.heartbeat.is_time_up() {
+            self.time_is_up();
+        }
         if self.catch_up().and_then(|()| self.take(process, choice)).is_err() {
             return Err(self.stopped());
         }
@@ -209,6 +220,9 @@ impl ClosureRun {
         let told = self.holds.is_empty() && self.world.story.is_none();
         self.begin(if told { self.world.script.len() as u32 } else { 0 })?;
         while (self.world.depth as usize) < self.world.script.len() {
+            if self.heartbeat.is_time_up() {
+                self.time_is_up();
+            }
             if self.repeat()? {
                 continue;
             }
@@ -228,6 +242,7 @@ impl ClosureRun {
     /// Takes the next step of the script the short way, and those that follow it in a row; false if that can't be.
     #[inline]
     fn repeat(&mut self) -> Result<bool, Halt> {
+        self.trouble()?;
         let world = &mut *self.world;
         if world.scripted == 0 {
             return Ok(false);
@@ -240,6 +255,23 @@ impl ClosureRun {
         self.go_on(process, turn + 1)?;
         self.start_processes(turn + 1)?;
         Ok(true)
+    }
+
+    /// A search has had its time. What is told of an execution is told to its end, and one in which something went wrong is
+    /// not cut here: the search will hear of it.
+    #[cold]
+    fn time_is_up(&mut self) {
+        if self.world.story.is_some() || !self.behind && !self.world.failures.is_empty() {
+            return;
+        }
+        if let Some(most) = self.max_time {
+            self.world.fail(Stop::Bound(NotExhaustive::Time(most).to_string()));
+        }
+    }
+
+    /// Executions that are not finished are unwound, and never run to their end before.
+    pub(crate) fn never_runs_out(&mut self) {
+        self.world.runs_out = false;
     }
 
     /// Brings the world to where the script ends.

@@ -141,10 +141,6 @@ impl World {
         state.last = self.depth;
         state.events += 1;
         self.depth += 1;
-        let events = state.events;
-        if self.races.enabled {
-            self.races.step(process, events, &self.label);
-        }
     }
 
     /// Whether the script has this operation of the running process as its next step. Not while there are processes to
@@ -159,11 +155,12 @@ impl World {
 
     /// Whether the operation that the running process has come to at this place, one that touches a single location, can be
     /// done again the short way: what it does is then left to the caller, who says so with [`World::repeated`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn may_repeat(&self, place: &'static Caller<'static>) -> bool {
         self.is_scripted(place)
             && self.groups.is_empty()
             && !self.races.enabled
+            && !self.shown.pulse.is_time_up()
             && !self.suspects(place)
             && !self.ending
             && !std::thread::panicking()
@@ -201,7 +198,7 @@ impl World {
         let Nature { wait, plain, branches } = operation.nature();
         let me = self.running;
         let (wait, spins) = (spin.unwrap_or(wait), spin.is_some());
-        if !self.is_ready(operation, wait, me) {
+        if self.shown.pulse.is_time_up() || !self.is_ready(operation, wait, me) {
             return false;
         }
         // Guards have numbers in the order of arrival, so that labels are the same.

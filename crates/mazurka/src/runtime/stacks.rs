@@ -9,6 +9,8 @@ use corosensei::stack::DefaultStack;
 pub(crate) struct Stacks {
     free: Vec<DefaultStack>,
     size: usize,
+    /// Larger ones, for threads that ask for that, with their sizes.
+    large: Vec<(usize, DefaultStack)>,
 }
 
 /// Stacks that earlier checks have left, with their sizes: to map memory anew would cost more than a small check.
@@ -24,44 +26,53 @@ impl Drop for Stacks {
     fn drop(&mut self) {
         let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
         let room = MAX_LEFT.saturating_sub(left.len());
-        left.extend(self.free.drain(..).take(room).map(|stack| (self.size, stack)));
+        let usual = self.free.drain(..).map(|stack| (self.size, stack));
+        left.extend(usual.chain(self.large.drain(..)).take(room));
     }
 }
 
 impl Stacks {
     pub(crate) fn new(size: usize) -> Stacks {
-        Stacks { free: Vec::new(), size }
+        Stacks { free: Vec::new(), size, large: Vec::new() }
     }
 
     /// The stacks, which are this one's no longer.
     pub(super) fn hand_over(&mut self) -> Stacks {
-        Stacks { free: std::mem::take(&mut self.free), size: self.size }
+        let (free, large) = (std::mem::take(&mut self.free), std::mem::take(&mut self.large));
+        Stacks { free, size: self.size, large }
     }
 
-    /// The size of each.
+    /// The size of each, but for those of threads that ask for more.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// A stack for a process.
-    pub(super) fn take(&mut self) -> io::Result<DefaultStack> {
-        match self.free.pop().or_else(|| self.take_left()) {
+    /// A stack of this size for a process.
+    pub(super) fn take(&mut self, size: usize) -> io::Result<DefaultStack> {
+        let free = if size == self.size { self.free.pop() } else { take_sized(&mut self.large, size) };
+        match free.or_else(|| take_left(size)) {
             Some(stack) => Ok(stack),
             // Where there can't be room, `DefaultStack` would panic.
-            None if self.size > MAX_SIZE => Err(io::ErrorKind::OutOfMemory.into()),
-            None => DefaultStack::new(self.size),
+            None if size > MAX_SIZE => Err(io::ErrorKind::OutOfMemory.into()),
+            None => DefaultStack::new(size),
         }
     }
 
-    /// Takes the stack back of a process that has ended.
-    pub(super) fn put_back(&mut self, stack: Option<DefaultStack>) {
-        self.free.extend(stack);
+    /// Takes the stack back, of this size, of a process that has ended.
+    pub(super) fn put_back(&mut self, stack: Option<DefaultStack>, size: usize) {
+        match size == self.size {
+            true => self.free.extend(stack),
+            false => self.large.extend(stack.map(|stack| (size, stack))),
+        }
     }
+}
 
-    #[cold]
-    fn take_left(&self) -> Option<DefaultStack> {
-        let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = left.iter().rposition(|&(size, _)| size == self.size)?;
-        Some(left.swap_remove(at).1)
-    }
+fn take_sized(stacks: &mut Vec<(usize, DefaultStack)>, size: usize) -> Option<DefaultStack> {
+    let at = stacks.iter().rposition(|stack| stack.0 == size)?;
+    Some(stacks.swap_remove(at).1)
+}
+
+#[cold]
+fn take_left(size: usize) -> Option<DefaultStack> {
+    take_sized(&mut LEFT.lock().unwrap_or_else(PoisonError::into_inner), size)
 }

@@ -22,15 +22,26 @@ pub(crate) struct Waiter {
 #[derive(Default)]
 pub(crate) struct Waiters {
     list: Vec<Waiter>,
-    /// Those that woke up of themselves in this execution.
-    spurious: Vec<ProcessId>,
+    /// To whom something happened of itself in this execution.
+    quirks: Vec<(Quirk, ProcessId)>,
+}
+
+/// What may happen of itself, to each process once in an execution, so that loops around it have an end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Quirk {
+    /// It wakes up though nobody woke it.
+    WakeUp,
+    /// A future is polled though nobody woke its task.
+    Poll,
+    /// A compare-exchange fails though it need not.
+    Failure,
 }
 
 impl Waiters {
     /// A new execution begins.
     pub(super) fn clear(&mut self) {
         self.list.clear();
-        self.spurious.clear();
+        self.quirks.clear();
     }
 
     pub(crate) fn add(&mut self, waiter: Waiter) {
@@ -54,11 +65,20 @@ impl Waiters {
 
     /// Whether a process has woken up of itself before.
     pub(crate) fn woke_of_itself(&self, process: ProcessId) -> bool {
-        self.spurious.contains(&process)
+        self.has(Quirk::WakeUp, process)
     }
 
     pub(crate) fn wakes_of_itself(&mut self, process: ProcessId) {
-        self.spurious.push(process);
+        self.note(Quirk::WakeUp, process);
+    }
+
+    /// Whether something has happened to a process of itself before.
+    pub(crate) fn has(&self, quirk: Quirk, process: ProcessId) -> bool {
+        self.quirks.contains(&(quirk, process))
+    }
+
+    pub(crate) fn note(&mut self, quirk: Quirk, process: ProcessId) {
+        self.quirks.push((quirk, process));
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync as real;
 use mazurka_program::Location;
 
 use crate::runtime::arcs::{Act, Deed};
-use crate::runtime::{operate, with_world};
+use crate::runtime::{leaks, operate, with_world};
 
 /// As [`std::sync::Arc`]. An `Arc` of an unsized type is made from one of the standard library's:
 /// `Arc::from_std(std::sync::Arc::new(value) as std::sync::Arc<dyn Trait>)`.
@@ -37,6 +37,14 @@ impl<T: ?Sized> UnwindSafe for Arc<T> where T: RefUnwindSafe {}
 
 fn address<T: ?Sized>(arc: &real::Arc<T>) -> usize {
     real::Arc::as_ptr(arc).cast::<()>() as usize
+}
+
+/// A handle is about to be dropped.
+#[inline]
+fn leave_if_last<T: ?Sized>(arc: &real::Arc<T>) {
+    if real::Arc::strong_count(arc) == 1 {
+        leaks::dies(address(arc));
+    }
 }
 
 /// The first handle, if handles of the type are followed.
@@ -126,6 +134,7 @@ impl<T> Arc<T> {
             let made = act(address, handle, deed, place, &mut |_| ()).and_then(|done| done.made);
             value(&Weak { real: weak.clone(), handle: made })
         });
+        leaks::born(address(&real), std::any::type_name::<T>(), place);
         act(address(&real), handle, (Deed::Complete, "Arc::new_cyclic"), place, &mut |_| ());
         Arc { real: ManuallyDrop::new(real), handle }
     }
@@ -140,7 +149,10 @@ impl<T> Arc<T> {
         let deed = (Deed::Unwrap, "Arc::try_unwrap");
         match act(this.address(), this.handle, deed, Caller::caller(), &mut |_| ()) {
             Some(done) if !done.yes => Err(this),
-            _ => real::Arc::try_unwrap(this.into_real()).map_err(Arc::from_std),
+            _ => {
+                leave_if_last(&this.real);
+                real::Arc::try_unwrap(this.into_real()).map_err(Arc::from_std)
+            }
         }
     }
 
@@ -156,6 +168,7 @@ impl<T> Arc<T> {
             }
         };
         act(address, handle, (Deed::Drop, "Arc::into_inner"), Caller::caller(), release);
+        real.iter().for_each(leave_if_last);
         real.and_then(real::Arc::into_inner)
     }
 
@@ -175,6 +188,9 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn from_std(real: real::Arc<T>) -> Arc<T> {
         let handle = first_handle(&real);
+        if real::Arc::strong_count(&real) == 1 {
+            leaks::born(address(&real), std::any::type_name::<T>(), Caller::caller());
+        }
         Arc { real: ManuallyDrop::new(real), handle }
     }
 
@@ -274,6 +290,7 @@ impl<T: ?Sized> Drop for Arc<T> {
         if self.handle.is_some() {
             return self.drop_followed();
         }
+        leave_if_last(&self.real);
         let before = if std::mem::needs_drop::<T>() { with_world(|world| world.operations) } else { None };
         #[allow(unsafe_code)]
         // SAFETY: it is not used again.
@@ -294,6 +311,7 @@ impl<T: ?Sized> Arc<T> {
         let real = &mut self.real;
         let mut release = || {
             if !std::mem::replace(&mut gone, true) {
+                leave_if_last(real);
                 #[allow(unsafe_code)]
                 // SAFETY: it is not used again, and `gone` says that it was dropped.
                 unsafe {

@@ -1,30 +1,38 @@
 //! Atomic types, as in [`std::sync::atomic`].
 //!
-//! Within a check every operation is sequentially consistent, whatever ordering it names; the verdict says so once if a
-//! weaker one was named. `compare_exchange_weak` does not fail spuriously.
+//! Within a check executions are sequentially consistent, whatever orderings are named: what is read is what was written
+//! last. Orderings count for the order by which data races on a [`cell::UnsafeCell`](crate::cell::UnsafeCell) are judged. The
+//! verdict says so once if one weaker than `SeqCst` was named.
 
 mod access;
 
+use std::cell::Cell;
 use std::fmt;
 use std::panic::Location as Caller;
 use std::sync::atomic as real;
 
 pub use std::sync::atomic::Ordering;
 
-use access::{Effect, Method, access, note_ordering};
+pub(crate) use access::let_exchanges_fail;
+use access::{Effect, Method, Orders, access, may_fail, note_ordering};
 
 use crate::runtime::identity::Object;
 use crate::runtime::spin::{Registers, wipe_leftovers};
 use crate::runtime::with_world;
 
-/// An atomic memory fence. All is sequentially consistent within a check, so there it does nothing.
+/// An atomic memory fence. Within a check it counts for the order by which data races are judged, and is no step.
 #[inline]
 #[track_caller]
 pub fn fence(order: Ordering) {
     if order == Ordering::Relaxed {
         no_such_ordering(order, "fence");
     }
-    if with_world(|world| note_ordering(world, order, Caller::caller())).is_none() {
+    let place = Caller::caller();
+    let modelled = with_world(|world| {
+        note_ordering(world, order, place);
+        world.fence(order);
+    });
+    if modelled.is_none() {
         real::fence(order);
     }
 }
@@ -66,13 +74,13 @@ macro_rules! common {
                 &self,
                 effect: Effect<'_>,
                 method: &'static Method,
-                order: Ordering,
+                orders: Orders,
                 place: &'static Caller<'static>,
             ) -> Option<$value> {
                 let mut registers = Registers::unset();
                 registers.take();
                 let first = Self::bits(self.real.load(Ordering::Relaxed));
-                let found = access(&registers, &self.object, first, &effect, method, order, place);
+                let found = access(&registers, &self.object, first, &effect, method, orders, place);
                 wipe_leftovers();
                 found.map(Self::value)
             }
@@ -89,7 +97,7 @@ macro_rules! common {
                 if matches!(order, Ordering::Release | Ordering::AcqRel) {
                     no_such_ordering(order, "load");
                 }
-                match self.access(Effect::Load, const { &Self::method("load") }, order, Caller::caller()) {
+                match self.access(Effect::Load, const { &Self::method("load") }, Orders::one(order), Caller::caller()) {
                     Some(value) => value,
                     None => self.outside().load(order),
                 }
@@ -102,7 +110,7 @@ macro_rules! common {
                 if matches!(order, Ordering::Acquire | Ordering::AcqRel) {
                     no_such_ordering(order, "store");
                 }
-                if self.access(Effect::Store(Self::bits(value)), const { &Self::method("store") }, order, Caller::caller()).is_none() {
+                if self.access(Effect::Store(Self::bits(value)), const { &Self::method("store") }, Orders::one(order), Caller::caller()).is_none() {
                     self.outside().store(value, order);
                 }
             }
@@ -112,7 +120,7 @@ macro_rules! common {
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 let bits = Self::bits(value);
-                match self.access(Effect::Update(&|_| bits), const { &Self::method("swap") }, order, Caller::caller()) {
+                match self.access(Effect::Update(&|_| bits), const { &Self::method("swap") }, Orders::one(order), Caller::caller()) {
                     Some(before) => before,
                     None => self.outside().swap(value, order),
                 }
@@ -135,15 +143,16 @@ macro_rules! common {
                     no_such_ordering(failure, "failure ordering");
                 }
                 let effect = Effect::Exchange(Self::bits(current), Self::bits(new));
-                let weaker = if success == Ordering::SeqCst { failure } else { success };
-                match self.access(effect, const { &Self::method("compare_exchange") }, weaker, Caller::caller()) {
+                let orders = Orders { success, failure };
+                match self.access(effect, const { &Self::method("compare_exchange") }, orders, Caller::caller()) {
                     Some(before) if Self::bits(before) == Self::bits(current) => Ok(before),
                     Some(before) => Err(before),
                     None => self.outside().compare_exchange(current, new, success, failure),
                 }
             }
 
-            /// As [`compare_exchange`](Self::compare_exchange); it does not fail spuriously within a check.
+            /// As [`compare_exchange`](Self::compare_exchange); within a check it fails though the value is `current` only if
+            /// the check was [told so](crate::Checker::spurious_failures), each thread at most once in an execution.
             ///
             /// # Errors
             /// If the value was not `current`.
@@ -156,7 +165,29 @@ macro_rules! common {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
+                if may_fail() {
+                    return self.exchange_or_fail(current, new, Orders { success, failure }, Caller::caller());
+                }
                 self.compare_exchange(current, new, success, failure)
+            }
+
+            /// A weak exchange that may fail of itself.
+            #[cold]
+            fn exchange_or_fail(
+                &self,
+                current: $value,
+                new: $value,
+                orders: Orders,
+                place: &'static Caller<'static>,
+            ) -> Result<$value, $value> {
+                if matches!(orders.failure, Ordering::Release | Ordering::AcqRel) {
+                    no_such_ordering(orders.failure, "failure ordering");
+                }
+                let failed = Cell::new(false);
+                let effect = Effect::WeakExchange(Self::bits(current), Self::bits(new), &failed);
+                let found = self.access(effect, const { &Self::method("compare_exchange_weak") }, orders, place);
+                let before = found.unwrap_or(current);
+                if Self::bits(before) == Self::bits(current) && !failed.get() { Ok(before) } else { Err(before) }
             }
 
             /// Sets the value to what a function makes of it, unless that is `None`; gives the one before.
@@ -269,7 +300,7 @@ macro_rules! updates {
         #[track_caller]
         pub fn $method(&self, $operand: $value, order: Ordering) -> $value {
             let new = |bits| Self::bits($new(Self::value(bits), $operand));
-            match self.access(Effect::Update(&new), const { &Self::method(stringify!($method)) }, order, Caller::caller()) {
+            match self.access(Effect::Update(&new), const { &Self::method(stringify!($method)) }, Orders::one(order), Caller::caller()) {
                 Some(before) => before,
                 None => self.outside().$method($operand, order),
             }
@@ -427,7 +458,7 @@ impl<T> AtomicPtr<T> {
         outside: impl FnOnce(&real::AtomicPtr<T>) -> *mut T,
     ) -> *mut T {
         let update = |bits| Self::bits(new(Self::value(bits)));
-        match self.access(Effect::Update(&update), method, order, Caller::caller()) {
+        match self.access(Effect::Update(&update), method, Orders::one(order), Caller::caller()) {
             Some(before) => before,
             None => outside(self.outside()),
         }

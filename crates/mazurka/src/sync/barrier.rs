@@ -39,6 +39,8 @@ impl Operation for Arrive {
         step.touch(self.location, AccessKind::Update);
         let arrived = step.peek(self.location) + 1;
         step.set(self.location, arrived);
+        step.acquire(self.location);
+        step.release(self.location);
         self.round = arrived.next_multiple_of(self.threads);
         self.leader = arrived == self.round;
         if step.world.foresee {
@@ -47,7 +49,11 @@ impl Operation for Arrive {
         if self.leader {
             let woken: Vec<ProcessId> =
                 step.world.waiters.at(self.location).map(|waiter| waiter.process).collect();
-            woken.into_iter().for_each(|process| step.wake(process));
+            for process in woken {
+                step.wake(process);
+                let wake = step.world.wake_of(process);
+                step.release(wake);
+            }
             step.note(|| "the last one".to_owned());
         } else {
             step.world.waiters.add(Waiter { queue: self.location, process: step.process, lock: None });
@@ -84,9 +90,11 @@ impl Operation for GoOn {
     fn perform(&mut self, step: &mut Step<'_>) {
         if self.round.is_some() {
             step.touch(self.location, AccessKind::Read);
+            step.acquire(self.location);
         } else {
             step.touch(self.wake, AccessKind::Read);
             step.waited_for(self.wake);
+            step.acquire(self.wake);
         }
     }
 

@@ -4,6 +4,8 @@
 //! notifies takes threads from the queue and writes their wake locations; a wake-up reads the one of its thread, so that it
 //! depends on nothing but the notification. Nobody else can undo a notification, so that a wake-up is no guarded step.
 //!
+//! A notification orders no accesses of cells: that is left to the lock, as in the standard library.
+//!
 //! A wait that may end of itself can always be taken: if the thread is in the queue still, the step takes it from there. Its
 //! label differs from that of a wake-up by notification, so it varies.
 
@@ -64,6 +66,7 @@ impl Operation for Join {
             let waiter = Waiter { queue: self.queue, process: step.process, lock: Some(self.lock) };
             step.world.waiters.add(waiter);
             step.set(self.lock, 0);
+            step.release(self.lock);
         }
     }
 
@@ -94,7 +97,7 @@ struct WakeUp {
 impl WakeUp {
     fn new(world: &mut World, queue: Location, times_out: bool) -> WakeUp {
         let process = world.running;
-        let spurious = world.spurious_wakeups && !world.waiters.woke_of_itself(process);
+        let spurious = world.spurious.wakeups && !world.waiters.woke_of_itself(process);
         WakeUp { process, queue, wake: world.wake_of(process), times_out, spurious, woken: Woken::Notified }
     }
 

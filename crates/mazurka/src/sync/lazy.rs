@@ -77,11 +77,13 @@ impl<T> Operation for Set<T> {
 
     fn perform(&mut self, step: &mut Step<'_>) {
         let sets = step.peek(self.location) != COMPLETE;
+        step.acquire(self.location);
         if sets {
             // SAFETY: nobody runs the initialiser, since the guard holds, and nobody has a reference, since it isn't
             // complete.
             unsafe { *self.place = self.value.take() };
             step.set(self.location, COMPLETE);
+            step.release(self.location);
         } else {
             step.note(|| "there is a value".to_owned());
         }

@@ -72,6 +72,7 @@ impl Lock {
     fn take(&mut self, step: &mut Step<'_>) {
         let holder = u64::from(step.process.0) + 1;
         step.set(self.location, holder);
+        step.acquire(self.location);
         step.acquired(self.location);
         self.poisoned = step.world.is_poisoned(self.location);
     }
@@ -143,6 +144,7 @@ impl Operation for Unlock {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.location, AccessKind::Update);
         step.set(self.location, 0);
+        step.release(self.location);
         if self.poisons {
             step.world.set_poisoned(self.location, true);
             step.note(|| "and poison it".to_owned());

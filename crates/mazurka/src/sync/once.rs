@@ -37,6 +37,7 @@ impl Operation for Begin {
 
     fn perform(&mut self, step: &mut Step<'_>) {
         self.found = step.peek(self.location);
+        step.acquire(self.location);
         let begins = self.found == INCOMPLETE || self.found == POISONED && self.force;
         if begins {
             step.set(self.location, u64::from(step.process.0));
@@ -82,6 +83,7 @@ impl Operation for Finish {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.location, AccessKind::Write);
         step.set(self.location, self.to);
+        step.release(self.location);
         if self.to != COMPLETE {
             step.note(|| "it panicked".to_owned());
         }
@@ -106,6 +108,7 @@ impl Operation for Await {
 
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.location, AccessKind::Read);
+        step.acquire(self.location);
         self.found = step.peek(self.location);
     }
 
@@ -132,6 +135,9 @@ impl Operation for Look {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.location, AccessKind::Read);
         self.complete = step.peek(self.location) == COMPLETE;
+        if self.complete {
+            step.acquire(self.location);
+        }
         let complete = self.complete;
         step.note(|| if complete { "yes".to_owned() } else { "not yet".to_owned() });
     }

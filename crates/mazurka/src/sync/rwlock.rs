@@ -107,6 +107,9 @@ impl Mode {
     }
 }
 
+/// What readers release, to writers only: in [`release`](Step::release) of the location itself is what writers do.
+const BY_READERS: u32 = 1;
+
 /// Takes the lock; waits until it can.
 struct Take {
     location: Location,
@@ -122,6 +125,10 @@ impl Take {
             Mode::Write => WRITTEN + u64::from(step.process.0),
         };
         step.set(self.location, taken);
+        step.acquire(self.location);
+        if self.mode == Mode::Write {
+            step.acquire_part(self.location, BY_READERS);
+        }
         step.acquired(self.location);
         self.poisoned = step.world.is_poisoned(self.location);
     }
@@ -207,6 +214,10 @@ impl Operation for Release {
             Mode::Write => 0,
         };
         step.set(self.location, left);
+        match self.mode {
+            Mode::Read => step.release_part(self.location, BY_READERS),
+            Mode::Write => step.release(self.location),
+        }
         if self.poisons {
             step.world.set_poisoned(self.location, true);
             step.note(|| "and poison it".to_owned());
@@ -232,6 +243,7 @@ impl Operation for Downgrade {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.location, AccessKind::Update);
         step.set(self.location, 1);
+        step.release(self.location);
     }
 
     fn describe(&self, world: &World) -> String {

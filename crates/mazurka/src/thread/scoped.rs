@@ -182,7 +182,7 @@ impl Builder {
         let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Body>(body) };
         let name = self.take_name();
         let thread = name.clone();
-        let Some((child, end)) = start(body, name, place) else {
+        let Some((child, end)) = start(body, (name, self.asked_size()), place) else {
             return Err(io::Error::other("the execution is over"));
         };
         scope.threads().push(Scoped { child, end, joined: false });

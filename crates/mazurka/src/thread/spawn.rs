@@ -76,6 +76,7 @@ impl Operation for End {
 struct Spawn {
     body: Option<Body>,
     name: Option<Arc<str>>,
+    stack_size: Option<usize>,
     place: &'static Caller<'static>,
     child: Option<(ProcessId, Location)>,
 }
@@ -83,7 +84,8 @@ struct Spawn {
 impl Operation for Spawn {
     fn perform(&mut self, step: &mut Step<'_>) {
         let Some(body) = self.body.take() else { return };
-        let child = step.world.create(body, self.name.take(), self.place);
+        let child = step.world.create(body, (self.name.take(), self.stack_size), self.place);
+        step.inherits(child);
         self.child = Some((child, step.world.end_of(child)));
     }
 
@@ -113,6 +115,7 @@ impl Operation for Join {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.end, AccessKind::Read);
         step.waited_for(self.end);
+        step.acquire(self.end);
     }
 
     fn describe(&self, world: &World) -> String {
@@ -144,10 +147,10 @@ impl Operation for IsFinished {
 /// Brings a new thread into being; gives it and the location of its end. None outside of a check.
 pub(super) fn start(
     body: Body,
-    name: Option<Arc<str>>,
+    (name, stack_size): (Option<Arc<str>>, Option<usize>),
     place: &'static Caller<'static>,
 ) -> Option<(ProcessId, Location)> {
-    let mut spawn = Spawn { body: Some(body), name, place, child: None };
+    let mut spawn = Spawn { body: Some(body), name, stack_size, place, child: None };
     operate(&mut spawn, place);
     spawn.child
 }
@@ -182,7 +185,7 @@ impl Builder {
         self
     }
 
-    /// The size of its stack. Within a check all stacks have the size that [`Checker`](crate::Checker) says.
+    /// The size of its stack. Within a check no stack is smaller than [`Checker`](crate::Checker) says.
     pub fn stack_size(mut self, size: usize) -> Builder {
         self.stack_size = Some(size);
         self
@@ -198,6 +201,11 @@ impl Builder {
             Some(size) => builder.stack_size(size),
             None => builder,
         }
+    }
+
+    /// The size of the stack that was asked for.
+    pub(super) fn asked_size(&self) -> Option<usize> {
+        self.stack_size
     }
 
     pub(super) fn take_name(&mut self) -> Option<Arc<str>> {
@@ -225,7 +233,7 @@ impl Builder {
         let body = Box::new(move || result.put(run(f)));
         let name = self.take_name();
         let thread = name.clone();
-        match start(body, name, place) {
+        match start(body, (name, self.stack_size), place) {
             Some((child, end)) => {
                 Ok(JoinHandle(Handle::Model { child, end, packet, thread: Thread::model(child, thread) }))
             }
@@ -406,6 +414,7 @@ impl Operation for Unpark {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.token, AccessKind::Write);
         step.set(self.token, 1);
+        step.release(self.token);
     }
 
     fn describe(&self, world: &World) -> String {
@@ -432,6 +441,7 @@ impl Operation for Park {
 
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.token, AccessKind::Update);
+        step.acquire(self.token);
         if step.peek(self.token) == 0 {
             if self.timeout {
                 step.note(|| "timed out".to_owned());
@@ -456,7 +466,7 @@ impl Operation for Park {
 fn park_model(timeout: bool) -> bool {
     let found = with_world(|world| {
         let me = world.running;
-        let spurious = world.spurious_wakeups && !world.waiters.woke_of_itself(me);
+        let spurious = world.spurious.wakeups && !world.waiters.woke_of_itself(me);
         Park { token: world.own(me, OwnKind::Token, 0), timeout, spurious }
     });
     let Some(mut park) = found else { return false };

@@ -1,13 +1,16 @@
 //! The one operation behind all methods of all atomic types, in terms of bits.
 
+use std::cell::Cell;
 use std::panic::Location as Caller;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mazurka_program::{AccessKind, Location};
 
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step};
+use crate::runtime::races::Atomic;
 use crate::runtime::spin::Registers;
+use crate::runtime::waiters::Quirk;
 use crate::runtime::{Arrival, Whole, World, with_world};
 
 /// Notes the first use of an ordering weaker than `SeqCst`.
@@ -25,6 +28,53 @@ pub(super) enum Effect<'a> {
     Update(&'a dyn Fn(u64) -> u64),
     /// A compare-exchange: the expected value and the new one.
     Exchange(u64, u64),
+    /// The same, which may fail of itself: says so there.
+    WeakExchange(u64, u64, &'a Cell<bool>),
+}
+
+/// Whether there ever was a check in which exchanges fail of themselves: to ask who checks takes longer.
+static ANY_FAILS: AtomicBool = AtomicBool::new(false);
+
+/// Weak exchanges fail of themselves in some check from now on.
+pub(crate) fn let_exchanges_fail() {
+    ANY_FAILS.store(true, Ordering::Relaxed);
+}
+
+/// Whether the next weak exchange of this thread may fail of itself. It does so at most once in an execution.
+#[inline]
+pub(super) fn may_fail() -> bool {
+    ANY_FAILS.load(Ordering::Relaxed) && may_fail_here()
+}
+
+#[cold]
+#[inline(never)]
+fn may_fail_here() -> bool {
+    let may =
+        with_world(|world| world.spurious.failures && !world.waiters.has(Quirk::Failure, world.running));
+    // A thread that unwinds can't have several outcomes.
+    may == Some(true) && !std::thread::panicking()
+}
+
+/// The orderings that an operation names.
+#[derive(Clone, Copy)]
+pub(super) struct Orders {
+    /// Of a compare-exchange, if it succeeds.
+    pub(super) success: Ordering,
+    /// Of a compare-exchange that fails. Of all others, the same.
+    pub(super) failure: Ordering,
+}
+
+impl Orders {
+    #[inline(always)]
+    pub(super) const fn one(order: Ordering) -> Orders {
+        Orders { success: order, failure: order }
+    }
+
+    /// Whether one is weaker than `SeqCst`.
+    #[inline(always)]
+    fn is_weak(self) -> bool {
+        self.success != Ordering::SeqCst || self.failure != Ordering::SeqCst
+    }
 }
 
 /// An operation on an atomic, in terms of its bits.
@@ -32,13 +82,26 @@ struct Access<'a> {
     location: Location,
     effect: &'a Effect<'a>,
     method: &'static Method,
+    orders: Orders,
     /// The value before.
     found: u64,
 }
 
 impl Operation for Access<'_> {
+    /// Who tries again after an exchange that failed of itself does not wait for anything.
     fn is_plain(&self) -> bool {
-        true
+        !self.branches()
+    }
+
+    fn branches(&self) -> bool {
+        matches!(self.effect, Effect::WeakExchange(..))
+    }
+
+    fn alternatives(&self, world: &World) -> u32 {
+        match *self.effect {
+            Effect::WeakExchange(expected, ..) if world.cells.get(self.location) == expected => 2,
+            _ => 1,
+        }
     }
 
     fn repeat(&mut self, world: &mut World, place: &'static Caller<'static>, top: usize) -> bool {
@@ -51,22 +114,39 @@ impl Operation for Access<'_> {
     fn perform(&mut self, step: &mut Step<'_>) {
         let at = self.location;
         match *self.effect {
-            Effect::Load => self.found = step.read(at, AccessKind::Read),
+            Effect::Load => {
+                self.found = step.read(at, AccessKind::Read);
+                step.atomic(at, Atomic::Read, self.orders.success);
+            }
             Effect::Store(value) => {
                 step.touch(at, AccessKind::Write);
                 step.write(at, value);
+                step.atomic(at, Atomic::Write, self.orders.success);
             }
             Effect::Update(new) => {
                 self.found = step.read(at, AccessKind::Update);
                 step.write(at, new(self.found));
+                step.atomic(at, Atomic::Update, self.orders.success);
             }
-            Effect::Exchange(expected, value) => {
-                let equal = step.peek(at) == expected;
+            Effect::Exchange(expected, value) | Effect::WeakExchange(expected, value, _) => {
+                let mut equal = step.peek(at) == expected;
+                if let Effect::WeakExchange(_, _, failed) = self.effect
+                    && equal
+                    && step.choice == 1
+                {
+                    failed.set(true);
+                    equal = false;
+                    step.world.waiters.note(Quirk::Failure, step.process);
+                    step.note(|| "fails of itself".to_owned());
+                }
                 // With static footprints a failed exchange counts as a successful one.
                 let kind = if equal || step.world.foresee { AccessKind::Update } else { AccessKind::Read };
                 self.found = step.read(at, kind);
                 if equal {
                     step.write(at, value);
+                    step.atomic(at, Atomic::Update, self.orders.success);
+                } else {
+                    step.atomic(at, Atomic::Read, self.orders.failure);
                 }
                 if !step.world.foresee {
                     step.varies();
@@ -79,7 +159,9 @@ impl Operation for Access<'_> {
         let show = self.method.show;
         let arguments = match *self.effect {
             Effect::Store(value) => show(value),
-            Effect::Exchange(expected, value) => format!("{}, {}", show(expected), show(value)),
+            Effect::Exchange(expected, value) | Effect::WeakExchange(expected, value, _) => {
+                format!("{}, {}", show(expected), show(value))
+            }
             _ => String::new(),
         };
         format!("{}.{}({arguments})", world.name_of_location(self.location), self.method.name)
@@ -110,13 +192,13 @@ pub(super) fn access(
     first: u64,
     effect: &Effect<'_>,
     method: &'static Method,
-    order: Ordering,
+    orders: Orders,
     place: &'static Caller<'static>,
 ) -> Option<u64> {
-    let mut access = Access { location: Location(0), effect, method, found: 0 };
+    let mut access = Access { location: Location(0), effect, method, orders, found: 0 };
     let arrival = with_world(|world| {
-        if order != Ordering::SeqCst {
-            note_ordering(world, order, place);
+        if orders.is_weak() {
+            note_ordering(world, Ordering::Relaxed, place);
         }
         access.location = world.locate(object, || Whole::of(object), method.kind, || first);
         match repeat(world, access.location, effect, place, registers.top()) {
@@ -154,6 +236,8 @@ fn repeat(
         Effect::Exchange(expected, value) if found == expected => (AccessKind::Update, Some(value)),
         Effect::Exchange(..) if world.foresee => (AccessKind::Update, None),
         Effect::Exchange(..) => (AccessKind::Read, None),
+        // Which of its outcomes it has the script knows, which is not asked here.
+        Effect::WeakExchange(..) => return None,
     };
     if !world.expects(location, kind) {
         return None;

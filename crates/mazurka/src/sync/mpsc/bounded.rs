@@ -28,14 +28,30 @@ pub(super) struct Channel<T> {
     state: Confined<State<T>>,
 }
 
+/// What is released by the end of a sender, to who finds that there are none left,
+const BY_SENDERS: u32 = 0;
+/// by the end of the receiver, to who finds it gone,
+const BY_RECEIVER: u32 = 1;
+/// and from here on through each place for a message: who takes one comes after who sent it, and who finds the place free
+/// comes after who made it so.
+const PLACES: u32 = 2;
+
 struct State<T> {
     messages: VecDeque<T>,
+    /// How many were ever taken.
+    taken: u32,
     /// Changed by clones, which are no steps: a sender lives then, and whether it is the only one nobody can tell.
     senders: usize,
     receiver_gone: bool,
 }
 
 impl<T> State<T> {
+    /// The part of the channel's location that stands for the place of a message, the `ahead`th of those that are there.
+    fn place(&self, ahead: usize, bound: Option<usize>) -> u32 {
+        let number = u64::from(self.taken) + ahead as u64;
+        PLACES + bound.map_or(number, |bound| number % bound as u64) as u32
+    }
+
     /// What the cell holds.
     fn cell(&self) -> u64 {
         match (self.receiver_gone, self.senders) {
@@ -52,7 +68,7 @@ impl<T> Channel<T> {
         with_world(|world| {
             let location = world.make(world.running, OwnKind::Handle);
             world.describe(location, Described { kind: "channel", created });
-            let state = State { messages: VecDeque::new(), senders: 1, receiver_gone: false };
+            let state = State { messages: VecDeque::new(), taken: 0, senders: 1, receiver_gone: false };
             Channel { location, bound, state: Confined::new(state) }
         })
     }
@@ -62,10 +78,10 @@ impl<T> Channel<T> {
     }
 
     /// A step changes the channel or looks at it.
-    fn change<R>(&self, step: &mut Step<'_>, change: impl FnOnce(&mut State<T>) -> R) -> R {
+    fn change<R>(&self, step: &mut Step<'_>, change: impl FnOnce(&mut State<T>, &mut Step<'_>) -> R) -> R {
         step.touch(self.location, AccessKind::Update);
         let mut state = self.state();
-        let result = change(&mut state);
+        let result = change(&mut state, step);
         step.set(self.location, state.cell());
         result
     }
@@ -143,10 +159,17 @@ impl<T> Operation for Send<'_, T> {
 
     fn perform(&mut self, step: &mut Step<'_>) {
         let Send { channel, message, disconnected, .. } = self;
-        let sent = channel.change(step, |state| {
+        let sent = channel.change(step, |state, step| {
             *disconnected = state.receiver_gone;
             let sends =
                 !state.receiver_gone && channel.bound.is_none_or(|bound| state.messages.len() < bound);
+            if state.receiver_gone {
+                step.acquire_part(channel.location, BY_RECEIVER);
+            } else if sends {
+                let place = state.place(state.messages.len(), channel.bound);
+                step.acquire_part(channel.location, place);
+                step.release_part(channel.location, place);
+            }
             state.messages.extend(if sends { message.take() } else { None });
             sends
         });
@@ -190,9 +213,19 @@ impl<T> Operation for Receive<'_, T> {
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {
-        self.result = self.channel.change(step, |state| match state.messages.pop_front() {
-            Some(message) => Ok(message),
-            None if state.senders == 0 => Err(TryRecvError::Disconnected),
+        let Channel { location, bound, .. } = *self.channel;
+        self.result = self.channel.change(step, |state, step| match state.messages.pop_front() {
+            Some(message) => {
+                let place = state.place(0, bound);
+                step.acquire_part(location, place);
+                step.release_part(location, place);
+                state.taken = state.taken.wrapping_add(1);
+                Ok(message)
+            }
+            None if state.senders == 0 => {
+                step.acquire_part(location, BY_SENDERS);
+                Err(TryRecvError::Disconnected)
+            }
             None => Err(TryRecvError::Empty),
         });
         if let Err(error) = &self.result {
@@ -217,7 +250,11 @@ struct DropSender<'a, T> {
 
 impl<T> Operation for DropSender<'_, T> {
     fn perform(&mut self, step: &mut Step<'_>) {
-        self.channel.change(step, |state| state.senders -= 1);
+        let location = self.channel.location;
+        self.channel.change(step, |state, step| {
+            step.release_part(location, BY_SENDERS);
+            state.senders -= 1;
+        });
     }
 
     fn describe(&self, world: &World) -> String {
@@ -232,7 +269,11 @@ struct DropReceiver<'a, T> {
 
 impl<T> Operation for DropReceiver<'_, T> {
     fn perform(&mut self, step: &mut Step<'_>) {
-        self.left = self.channel.change(step, |state| {
+        let Channel { location, bound, .. } = *self.channel;
+        self.left = self.channel.change(step, |state, step| {
+            step.release_part(location, BY_RECEIVER);
+            (0..state.messages.len())
+                .for_each(|ahead| step.acquire_part(location, state.place(ahead, bound)));
             state.receiver_gone = true;
             std::mem::take(&mut state.messages)
         });

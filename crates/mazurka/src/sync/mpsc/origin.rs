@@ -5,7 +5,7 @@ use std::panic::Location as Caller;
 use mazurka_program::{Failure, FailureKind, Stop};
 
 use crate::runtime::operation::{Operation, Step};
-use crate::runtime::{World, operate, place_of, with_world};
+use crate::runtime::{World, operate, place_of, strangers, with_world};
 
 /// Where a channel, a mailbox or a waker was made, and in which execution.
 #[derive(Clone, Copy)]
@@ -85,10 +85,7 @@ impl Origin {
             Some(()) => operate(&mut Refused, place),
             // A panic on the way of another panic would end the operating system's process.
             None if std::thread::panicking() => {}
-            None => panic!(
-                "mazurka: the {kind} made at {created} belongs to a check and was used outside of it: by a thread of \
-                 std::thread, or after the check had ended"
-            ),
+            None => strangers::intrude(self.stamp, kind, created, place),
         }
     }
 }

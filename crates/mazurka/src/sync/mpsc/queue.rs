@@ -33,6 +33,7 @@ impl<T> Queue<T> {
     /// A step sends a message.
     pub(crate) fn send(&mut self, message: T, step: &mut Step<'_>) {
         let location = self.send_nothing(step);
+        step.release(location);
         self.messages.push_back((location, message));
     }
 
@@ -49,6 +50,7 @@ impl<T> Queue<T> {
     pub(crate) fn take(&mut self, at: usize, waits: bool, step: &mut Step<'_>) -> Option<T> {
         let (location, message) = self.messages.remove(at)?;
         step.touch(location, AccessKind::Update);
+        step.acquire(location);
         if waits {
             step.waited_for(location);
         }
@@ -63,8 +65,9 @@ impl<T> Queue<T> {
         step.touch(self.order, AccessKind::Read);
     }
 
-    /// All messages, for who ends the queue.
-    pub(crate) fn take_all(&mut self) -> Vec<T> {
-        self.messages.drain(..).map(|(_, message)| message).collect()
+    /// All messages, for the step that ends the queue.
+    pub(crate) fn take_all(&mut self, step: &mut Step<'_>) -> Vec<T> {
+        let taken = self.messages.drain(..);
+        taken.inspect(|&(location, _)| step.acquire(location)).map(|(_, message)| message).collect()
     }
 }

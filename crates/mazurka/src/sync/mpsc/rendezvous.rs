@@ -22,6 +22,12 @@ const MET: u64 = 1;
 /// and when the other side is gone.
 const ALONE: u64 = 2;
 
+/// What is released by the end of a sender, to who finds that there are none left,
+const BY_SENDERS: u32 = 0;
+/// and by the end of the receiver, to who finds it gone. What goes from hand to hand is released to the location that a second
+/// step waits for, in both directions: both are there at once.
+const BY_RECEIVER: u32 = 1;
+
 pub(super) struct Channel<T> {
     location: Location,
     state: Confined<State<T>>,
@@ -163,12 +169,15 @@ impl<T> Channel<T> {
     fn release(&self, location: Location, with: u64, step: &mut Step<'_>) {
         step.touch(location, AccessKind::Write);
         step.set(location, with);
+        step.acquire(location);
+        step.release(location);
     }
 
     /// A step that waited for a location goes on; gives what it holds.
     fn go_on(&self, location: Location, step: &mut Step<'_>) -> u64 {
         step.touch(location, AccessKind::Read);
         step.waited_for(location);
+        step.acquire(location);
         step.peek(location)
     }
 }
@@ -187,6 +196,7 @@ impl<T> Operation for Offer<'_, T> {
         let channel = self.channel;
         let mut state = channel.enter(step);
         if state.receiver_gone {
+            step.acquire_part(channel.location, BY_RECEIVER);
             step.note(|| "the receiver is gone".to_owned());
             self.left = Some(First::Done(false));
         } else if let Some(given) = state.waiting.take() {
@@ -195,6 +205,7 @@ impl<T> Operation for Offer<'_, T> {
             self.left = Some(First::Done(true));
         } else if self.waits {
             let taken = step.world.make(step.process, OwnKind::Message);
+            step.release(taken);
             state.offers.extend(self.message.take().map(|message| (taken, message)));
             step.note(|| "and wait for the receiver".to_owned());
             self.left = Some(First::Waits(taken));
@@ -262,11 +273,13 @@ impl<T> Operation for Ask<'_, T> {
             channel.release(taken, MET, step);
             First::Done(Ok(message))
         } else if state.senders == 0 {
+            step.acquire_part(channel.location, BY_SENDERS);
             step.note(|| super::nothing_received(false));
             First::Done(Err(TryRecvError::Disconnected))
         } else if self.waits {
             let given = step.world.make(step.process, OwnKind::Message);
             state.waiting = Some(given);
+            step.release(given);
             step.note(|| "and wait for a sender".to_owned());
             First::Waits(given)
         } else {
@@ -301,7 +314,13 @@ impl<T> Operation for Asked<'_, T> {
     fn perform(&mut self, step: &mut Step<'_>) {
         let (mut state, found) = match self.timeout {
             // Not to wait any longer is a change of the channel.
-            true => (self.channel.enter(step), step.peek(self.given)),
+            true => {
+                let (state, found) = (self.channel.enter(step), step.peek(self.given));
+                if found != 0 {
+                    step.acquire(self.given);
+                }
+                (state, found)
+            }
             false => {
                 let found = self.channel.go_on(self.given, step);
                 (self.channel.state(), found)
@@ -337,10 +356,13 @@ struct DropSender<'a, T> {
 impl<T> Operation for DropSender<'_, T> {
     fn perform(&mut self, step: &mut Step<'_>) {
         let mut state = self.channel.enter(step);
+        step.release_part(self.channel.location, BY_SENDERS);
         state.senders -= 1;
         if state.senders == 0
             && let Some(given) = state.waiting.take()
         {
+            // The receiver comes after the ends of all senders.
+            step.acquire_part(self.channel.location, BY_SENDERS);
             self.channel.release(given, ALONE, step);
         }
     }
@@ -357,6 +379,7 @@ struct DropReceiver<'a, T> {
 impl<T> Operation for DropReceiver<'_, T> {
     fn perform(&mut self, step: &mut Step<'_>) {
         let mut state = self.channel.enter(step);
+        step.release_part(self.channel.location, BY_RECEIVER);
         state.receiver_gone = true;
         while let Some((taken, message)) = state.offers.pop_front() {
             self.channel.release(taken, ALONE, step);

@@ -100,6 +100,9 @@ impl Senders {
             left.extend(handle.clones.iter().rev());
             left[start..].sort_by(|&a, &b| self.compare(b, a, &step.world.names));
         };
+        if !found {
+            self.handles.iter().for_each(|handle| step.acquire(handle.location));
+        }
         Look { found, varies: reads > 1 }
     }
 
@@ -113,6 +116,7 @@ impl Senders {
         for handle in &self.handles {
             step.touch(handle.location, AccessKind::Read);
             step.waited_for(handle.location);
+            step.acquire(handle.location);
         }
     }
 }

@@ -110,6 +110,7 @@ impl<T> Operation for Send<'_, T> {
             // Only here: a step that reverses a race is taken with fewer steps before it, so who found the receiver
             // alive does so again.
             step.varies();
+            step.acquire(channel.receiver);
             step.note(|| "the receiver is gone".to_owned());
         } else if let Some(message) = self.message.take() {
             channel.state().queue.send(message, step);
@@ -196,6 +197,7 @@ impl<T> Operation for DropSender<'_, T> {
         let end = state.senders.end_of(self.sender);
         step.touch(end, AccessKind::Write);
         step.set(end, 1);
+        step.release(end);
         state.senders.remove();
     }
 
@@ -214,7 +216,8 @@ impl<T> Operation for DropReceiver<'_, T> {
         // Every send reads this, so what is left in the queue is known.
         step.touch(self.channel.receiver, AccessKind::Write);
         step.set(self.channel.receiver, 1);
-        self.left = self.channel.state().queue.take_all();
+        step.release(self.channel.receiver);
+        self.left = self.channel.state().queue.take_all(step);
     }
 
     fn describe(&self, world: &World) -> String {
