@@ -335,6 +335,11 @@ pub fn tell_hang(program: &Native, report: &mut Report) {
     }
 }
 
+/// Tells by which rule data races were looked for, where standards differ in what they say of the program.
+pub fn tell_release_rule(program: &Native, report: &mut Report) {
+    report.notes.extend(program.release_rule().map(ToString::to_string));
+}
+
 /// Tells of memory that is never freed.
 pub fn tell_leaks(program: &Native, report: &mut Report) {
     let told = |leak: mazurka_native::runtime::Leak| {

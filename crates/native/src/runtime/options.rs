@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 pub use crate::driver::Built;
+use crate::driver::ReleaseSequences;
 
 use super::image::Image;
 use super::symbolizer::Symbolizer;
@@ -87,6 +88,7 @@ impl fmt::Debug for Options {
 /// A compiled program in memory, to be checked.
 pub struct Native {
     pub(super) world: Rc<UnsafeCell<World>>,
+    release_sequences: ReleaseSequences,
 }
 
 impl Native {
@@ -98,6 +100,12 @@ impl Native {
     /// The memory that was never freed and could not be reached at the end of some execution in which nothing went wrong.
     pub fn leaks(&self) -> Vec<super::Leak> {
         super::run::open(&self.world).leaks.list()
+    }
+
+    /// The rule for release sequences by which data races were looked for, if it made a difference which one.
+    pub fn release_rule(&self) -> Option<&ReleaseSequences> {
+        let decided = super::run::open(&self.world).watch.stored_after_release;
+        decided.then_some(&self.release_sequences)
     }
 
     /// What the program does that is not supported, if an execution has come to it. The search has ended there.
@@ -119,5 +127,7 @@ pub fn load(built: &Built, options: Options) -> Result<Native, String> {
     (world.init, world.fini) = (init, fini);
     // SAFETY: the function has no conditions.
     world.errno = unsafe { libc::__errno_location() };
-    Ok(Native { world: Rc::new(UnsafeCell::new(world)) })
+    let release_sequences = built.release_sequences.clone();
+    world.watch.own_stores_continue = release_sequences.own_stores_continue();
+    Ok(Native { world: Rc::new(UnsafeCell::new(world)), release_sequences })
 }
