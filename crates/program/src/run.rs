@@ -166,6 +166,7 @@ pub enum FailureKind {
     StackOverflow,
     Nondeterminism,
     Constraint,
+    ExitStatus,
 }
 
 impl FailureKind {
@@ -185,6 +186,7 @@ impl FailureKind {
             FailureKind::StackOverflow => "stack-overflow",
             FailureKind::Nondeterminism => "nondeterminism",
             FailureKind::Constraint => "constraint",
+            FailureKind::ExitStatus => "exit-status",
         }
     }
 }

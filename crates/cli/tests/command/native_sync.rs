@@ -201,3 +201,119 @@ fn what_is_initialised_in_any_way_is_right() {
         tells(&check("right-sync", "program.c", &text, &[]), 0, &["pass: "]);
     }
 }
+
+/// A program, what it ends with if that is wrong, and where.
+const STATUSES: [(&str, &str); 4] = [
+    (
+        "int main(void) { start(); join(); return x == 2 ? 0 : 3; }",
+        "exit-status: main returns 3\n  at program.c:",
+    ),
+    (
+        "int main(void) { start(); join(); if (x != 2) exit(4); return 0; }",
+        "exit-status: main ends the program with status 4\n  at program.c:13:",
+    ),
+    (
+        "int main(void) { start(); join(); if (x != 2) _exit(5); return 0; }",
+        "exit-status: main ends the program with status 5\n  at program.c:13:",
+    ),
+    ("int main(int n, char **v) { (void)v; return n + 255; }", ""),
+];
+
+const LOST_UPDATE: &str = "#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+static atomic_int x;
+static pthread_t threads[2];
+static void *work(void *unused) { int seen = x; x = seen + 1; return unused; }
+static void start(void) {
+  for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, work, 0);
+}
+static void join(void) { for (int i = 0; i < 2; i++) pthread_join(threads[i], 0); }
+void unused(void) { start(); join(); }
+";
+
+#[test]
+fn a_status_that_is_not_zero_is_a_failure_unless_it_is_not_to_be() {
+    for (main, told) in STATUSES {
+        let text = format!("{LOST_UPDATE}{main}\n");
+        let outcome = check("exit-status", "program.c", &text, &[]);
+        match told {
+            "" => tells(&outcome, 0, &["pass: "]),
+            _ => tells(
+                &outcome,
+                1,
+                &["failure: exit-status in program.c", told, "replay: mazurka check program.c"],
+            ),
+        }
+        tells(&check("exit-status", "program.c", &text, &["--", "--exit-status=any"]), 0, &["pass: "]);
+    }
+    let outcome = check("exit-status", "program.c", LOST_UPDATE, &["--", "--exit-status=1"]);
+    assert_eq!(outcome.status, 2);
+    assert!(outcome.stderr.contains("expected zero or any"), "{}", outcome.stderr);
+}
+
+const WAIT_WITH_IF: &str = "#include <assert.h>
+#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static int ready;
+static void *work(void *unused) {
+  pthread_mutex_lock(&m);
+  ready = 1;
+  pthread_cond_signal(&c);
+  pthread_mutex_unlock(&m);
+  return unused;
+}
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, 0, work, 0);
+  pthread_mutex_lock(&m);
+  if (!ready) pthread_cond_wait(&c, &m);
+  assert(ready);
+  pthread_mutex_unlock(&m);
+  pthread_join(thread, 0);
+  return 0;
+}
+";
+
+const WAIT_WITH_IF_CXX: &str = "#include <cassert>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+static std::mutex m;
+static std::condition_variable c;
+static bool ready;
+int main() {
+  std::thread thread([] { std::lock_guard<std::mutex> lock(m); ready = true; c.notify_one(); });
+  {
+    std::unique_lock<std::mutex> lock(m);
+    if (!ready) c.wait(lock);
+    assert(ready);
+  }
+  thread.join();
+}
+";
+
+#[test]
+fn a_wait_may_end_of_itself_if_it_is_asked_for() {
+    let spared = "no wait at a condition variable ended of itself";
+    for (file, text) in [("program.c", WAIT_WITH_IF), ("program.cc", WAIT_WITH_IF_CXX)] {
+        let run = |text: &str, more: &[&str]| check("spurious-wakeups", file, text, more);
+        tells(&run(text, &[]), 0, &["pass: ", "executions: 2 complete", spared]);
+        let outcome = run(text, &["--", "--spurious-wakeups"]);
+        tells(
+            &outcome,
+            1,
+            &["failure: assertion in", "assertion failed: ready", "of itself", "-- --spurious-wakeups"],
+        );
+        assert!(!outcome.stdout.contains(spared), "{}", outcome.stdout);
+        let with_loop = text.replace("if (!ready)", "while (!ready)");
+        let outcome = run(&with_loop, &["--", "--spurious-wakeups"]);
+        tells(&outcome, 0, &["pass: "]);
+        assert!(!outcome.stdout.contains("executions: 2 complete"), "{}", outcome.stdout);
+    }
+    let nobody_waits = with_two_threads("", "", "");
+    let outcome = check("spurious-wakeups", "program.c", &nobody_waits, &[]);
+    assert!(!outcome.stdout.contains(spared), "{}", outcome.stdout);
+}
