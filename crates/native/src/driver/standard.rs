@@ -30,7 +30,7 @@ impl Standard {
             Language::Cxx => "__cplusplus",
         };
         let values = macros.lines().filter_map(|line| line.strip_prefix("#define ")?.split_once(' '));
-        let value = values.filter(|(macro_name, _)| *macro_name == name).last();
+        let value = values.filter(|(macro_name, _)| *macro_name == name).next_back();
         let version = match (value, language) {
             (Some((_, value)), _) => value.trim().trim_end_matches(['L', 'l']).parse().ok()?,
             // C of 1990 has no such macro.

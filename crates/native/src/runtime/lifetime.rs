@@ -23,7 +23,7 @@ impl Step<'_> {
         let held = match self.world.objects.class(object) {
             Class::Mutex | Class::ReadWriteLock | Class::Spinlock => self.value(object) != 0,
             // Some have come, and wait for the rest.
-            Class::Barrier => self.value(object) % self.world.objects.parameter(object).max(1) != 0,
+            Class::Barrier => !self.value(object).is_multiple_of(self.world.objects.parameter(object).max(1)),
             _ => false,
         };
         held || self.world.waiters(object).next().is_some()
