@@ -29,8 +29,8 @@ impl Standard {
             Language::C => "__STDC_VERSION__",
             Language::Cxx => "__cplusplus",
         };
-        let values = macros.lines().filter_map(|line| line.strip_prefix("#define ")?.split_once(' '));
-        let value = values.filter(|(macro_name, _)| *macro_name == name).next_back();
+        let mut values = macros.lines().filter_map(|line| line.strip_prefix("#define ")?.split_once(' '));
+        let value = values.rfind(|(macro_name, _)| *macro_name == name);
         let version = match (value, language) {
             (Some((_, value)), _) => value.trim().trim_end_matches(['L', 'l']).parse().ok()?,
             // C of 1990 has no such macro.
