@@ -39,6 +39,8 @@ pub fn run(arguments: &CheckArgs, worker: Option<&Worker>) -> Result<u8, Trouble
             native::tell_output(&program, &mut report);
             native::tell_hang(&program, &mut report);
             native::tell_leaks(&program, &mut report);
+            native::tell_release_rule(&program, &mut report);
+            native::tell_wakeups(&program, &mut report);
             report
         }
         (FrontEnd::Litmus, [file, ..]) => {

@@ -18,7 +18,9 @@ use clap::Parser;
 use mazurka_explore::Algorithm;
 use mazurka_native::driver::{BuildError, Built, Request, build};
 use mazurka_native::isolation::{fix_addresses, put_input_aside};
-use mazurka_native::runtime::{MainExits, Native, Options, Races, load as load_object, stub_assembly};
+use mazurka_native::runtime::{
+    MainExits, Native, Options, Races, Statuses, load as load_object, stub_assembly,
+};
 use mazurka_native::symbols::Symbols;
 use mazurka_program::{FailureKind, Footprints, Label, Program, Run, Schedule};
 use mazurka_report::{Leak, Method, Report, Wording};
@@ -47,8 +49,8 @@ const MOST_OUTPUT: usize = 4000;
     name = "mazurka",
     no_binary_name = true,
     disable_help_flag = true,
-    override_usage = "mazurka check FILE.c ... -- [--races=report|sc] [--main-exits=process|thread] [--cc=COMPILER] \
-                      [--arg=WORD] [--stack-size=BYTES] [--self-check=N] [--patience=SECONDS] [options for the compiler]"
+    override_usage = "mazurka check FILE.c ... -- [--races=report|sc] [--main-exits=process|thread] [--exit-status=zero|any] [--spurious-wakeups] \
+                      [--cc=COMPILER] [--arg=WORD] [--stack-size=BYTES] [--self-check=N] [--patience=SECONDS] [options for the compiler]"
 )]
 pub struct NativeOptions {
     /// What accesses are that race: a failure, or as good as atomic ones
@@ -58,6 +60,14 @@ pub struct NativeOptions {
     /// What the end of main is: that of the process, or only that of its thread
     #[arg(long, value_name = "RULE", value_parser = main_exits, default_value = "process")]
     pub main_exits: MainExits,
+
+    /// What the program may end with: a status of 0 only, or any
+    #[arg(long, value_name = "RULE", value_parser = exit_status, default_value = "zero")]
+    pub exit_status: Statuses,
+
+    /// Waits at condition variables may end of themselves, one of each thread
+    #[arg(long)]
+    pub spurious_wakeups: bool,
 
     /// The compiler: clang 15 or later, or gcc 11 or later
     #[arg(long, value_name = "COMPILER")]
@@ -87,11 +97,23 @@ pub struct NativeOptions {
 impl NativeOptions {
     /// From the words after `--`: ours, and the rest for the compiler.
     pub fn parse(words: &[String]) -> Result<NativeOptions, Trouble> {
-        const OURS: [&str; 7] =
-            ["--races", "--main-exits", "--cc", "--arg", "--stack-size", "--self-check", "--patience"];
+        const OURS: [&str; 8] = [
+            "--races",
+            "--main-exits",
+            "--exit-status",
+            "--cc",
+            "--arg",
+            "--stack-size",
+            "--self-check",
+            "--patience",
+        ];
         let (mut ours, mut flags) = (Vec::new(), Vec::new());
         let mut words = words.iter();
         while let Some(word) = words.next() {
+            if word == "--spurious-wakeups" {
+                ours.push(word.clone());
+                continue;
+            }
             let (name, value) =
                 word.split_once('=').map_or((word.as_str(), None), |(name, _)| (name, Some(())));
             if !OURS.contains(&name) {
@@ -112,6 +134,8 @@ impl NativeOptions {
         Options {
             races: self.races,
             main_exits: self.main_exits,
+            exit_status: self.exit_status,
+            spurious_wakeups: self.spurious_wakeups,
             stack_size: self.stack_size.map_or(usual.stack_size, |size| size as usize),
             self_check: self.self_check.unwrap_or(usual.self_check),
             patience: self.patience.unwrap_or(usual.patience),
@@ -335,6 +359,19 @@ pub fn tell_hang(program: &Native, report: &mut Report) {
     }
 }
 
+/// Tells by which rule data races were looked for, where standards differ in what they say of the program.
+pub fn tell_release_rule(program: &Native, report: &mut Report) {
+    report.notes.extend(program.release_rule().map(ToString::to_string));
+}
+
+/// Tells that waits ended only when they were ended, though they need not.
+pub fn tell_wakeups(program: &Native, report: &mut Report) {
+    if program.was_spared_wakeups() {
+        let note = "no wait at a condition variable ended of itself, as waits may: -- --spurious-wakeups looks at that too";
+        report.notes.push(note.to_owned());
+    }
+}
+
 /// Tells of memory that is never freed.
 pub fn tell_leaks(program: &Native, report: &mut Report) {
     let told = |leak: mazurka_native::runtime::Leak| {
@@ -373,6 +410,14 @@ fn patience(text: &str) -> Result<Duration, String> {
     seconds
         .map(Duration::from_secs_f64)
         .ok_or_else(|| "expected a number of seconds from 0.1 to 86400".to_owned())
+}
+
+fn exit_status(text: &str) -> Result<Statuses, String> {
+    match text {
+        "zero" => Ok(Statuses::Zero),
+        "any" => Ok(Statuses::Any),
+        _ => Err("expected zero or any".to_owned()),
+    }
 }
 
 fn main_exits(text: &str) -> Result<MainExits, String> {

@@ -13,6 +13,7 @@ mod flags;
 mod gimple;
 mod library;
 mod llvm;
+mod standard;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -24,6 +25,8 @@ use directory::Directory;
 use elf::Names;
 use library::Judgement;
 pub(crate) use library::readable;
+pub use standard::ReleaseSequences;
+use standard::Standard;
 
 /// What to build.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +52,8 @@ pub struct Built {
     pub fini_array: Vec<u64>,
     /// Whether there is C++ in it: code that exceptions can pass through.
     pub unwinds: bool,
+    /// What continues a release sequence, by the standards that its files were compiled for.
+    pub release_sequences: ReleaseSequences,
     /// What the compiler said, although it compiled: warnings.
     pub warnings: String,
     _directory: Option<Directory>,
@@ -66,6 +71,10 @@ impl Built {
             init_array: calls.constructors,
             fini_array: calls.destructors,
             unwinds: calls.unwinds,
+            release_sequences: ReleaseSequences::of(Standard::kept(&elf::text_of(
+                object,
+                standard::SECTION,
+            )?)),
             warnings: String::new(),
             _directory: None,
         })
@@ -140,17 +149,20 @@ pub fn build(request: &Request, stub: &str) -> Result<Built, BuildError> {
         .map_err(|error| BuildError::Unsupported(format!("temporary files can't be made: {error}")))?;
     let kit = Kit { compiler, flags, directory: directory.path(), colour: request.colour };
     let stub = kit.assemble(stub, "stub")?;
-    let glue = kit.assemble(GLUE, "glue")?;
 
     let mut program = Program::default();
-    let mut language = Language::C;
+    let mut languages = BTreeSet::new();
     for (at, source) in request.sources.iter().enumerate() {
-        language = language.max(Language::of(source)?);
+        languages.insert(Language::of(source)?);
         let compiled = kit.compile(source, &format!("source{at}"))?;
         program.add(compiled.object, compiled.audited)?;
         program.warnings += &compiled.warnings;
     }
     let Program { mut objects, warnings, .. } = program.complete(&kit, &stub)?;
+    let language = languages.iter().copied().max().unwrap_or(Language::C);
+    let standards: Result<Vec<Standard>, BuildError> =
+        languages.into_iter().map(|it| kit.standard(it)).collect();
+    let glue = kit.assemble(&format!("{GLUE}{}", Standard::keep(&standards?)), "glue")?;
     objects.splice(0..0, [stub, glue]);
     let object = kit.link(&objects, language)?;
     elf::silence(&object).map_err(BuildError::Unsupported)?;

@@ -12,8 +12,44 @@ fn programs() {
     check_all(ROWS, Races::Sc);
 }
 
-/// Initialised without a call, on a stack that is used again.
 const ROWS: &[Row] = &[
+    (
+        "a mutex that is locked before it is initialised, or after",
+        2,
+        0,
+        &[FailureKind::InvalidSync],
+        r"static pthread_mutex_t *m;
+        THREAD(lock) { pthread_mutex_lock(m); pthread_mutex_unlock(m); DONE; }
+        int main(void) { m = malloc(sizeof *m); SPAWN(t, lock); pthread_mutex_init(m, 0); JOIN(t); }",
+    ),
+    (
+        "a lock that is initialised before, while or after somebody reads",
+        3,
+        0,
+        &[FailureKind::InvalidSync],
+        r"static pthread_rwlock_t l;
+        THREAD(read_it) { pthread_rwlock_rdlock(&l); pthread_rwlock_unlock(&l); DONE; }
+        int main(void) { SPAWN(t, read_it); pthread_rwlock_init(&l, 0); JOIN(t); }",
+    ),
+    (
+        "a semaphore that is waited for before it is initialised, or after",
+        2,
+        0,
+        &[FailureKind::InvalidSync],
+        r"static sem_t s;
+        THREAD(take) { sem_wait(&s); DONE; }
+        int main(void) { SPAWN(t, take); sem_init(&s, 0, 1); JOIN(t); }",
+    ),
+    (
+        "a barrier that is initialised while somebody waits",
+        2,
+        1,
+        &[FailureKind::InvalidSync],
+        r"static pthread_barrier_t b;
+        THREAD(come) { pthread_barrier_wait(&b); DONE; }
+        int main(void) { pthread_barrier_init(&b, 0, 2); SPAWN(t, come); pthread_barrier_init(&b, 0, 2); JOIN(t); }",
+    ),
+    // Initialised without a call, on a stack that is used again.
     (
         "a condition variable that was destroyed, and another one there",
         4,

@@ -106,6 +106,38 @@ const RACES: &[Row] = &[
         int main(void) { pthread_t s, t; pthread_barrier_init(&b, 0, 2); pthread_create(&s, 0, f, (void *)0);
             pthread_create(&t, 0, f, (void *)1); JOIN(s); JOIN(t); return 0; }"#,
     ),
+    (
+        "atomic accesses of two sizes",
+        6,
+        0,
+        &[],
+        r#"
+        static union { _Atomic uint32_t v; _Atomic uint16_t h[2]; } l;
+        THREAD(f) { atomic_fetch_add(&l.v, 1); atomic_fetch_add(&l.h[0], 1); DONE; }
+        int main(void) { SPAWN(s, f); SPAWN(t, f); JOIN(s); JOIN(t); assert(l.v == 4); return 0; }"#,
+    ),
+    (
+        "an atomic access of a whole and a plain one of a part",
+        3,
+        0,
+        &[DataRace, DataRace, DataRace, DataRace],
+        r#"
+        static union { _Atomic uint32_t v; uint16_t h[2]; } l;
+        THREAD(f) { atomic_fetch_add(&l.v, 1); DONE; }
+        THREAD(g) { l.h[0] = 1; l.h[1] = 1; DONE; }
+        int main(void) { SPAWN(s, f); SPAWN(t, g); JOIN(s); JOIN(t); return 0; }"#,
+    ),
+    (
+        "a comparison of two sizes that fails beside a plain read",
+        1,
+        0,
+        &[],
+        r#"
+        static union { _Atomic uint32_t v; uint16_t h[2]; } l;
+        THREAD(f) { uint32_t e = 7; atomic_compare_exchange_strong(&l.v, &e, 9); DONE; }
+        THREAD(g) { assert(l.h[0] == 1); assert(l.h[1] == 0); DONE; }
+        int main(void) { l.v = 1; SPAWN(s, f); SPAWN(t, g); JOIN(s); JOIN(t); return 0; }"#,
+    ),
 ];
 
 const LOOPS: &[Row] = &[
@@ -181,5 +213,18 @@ const LOOPS: &[Row] = &[
         static atomic_int flag;
         THREAD(f) { for (int k = 0; k < 3 && !flag; k++) {} DONE; }
         int main(void) { SPAWN(s, f); flag = 1; JOIN(s); return 0; }"#,
+    ),
+    (
+        "beside what another thread alone has on the same stack",
+        3,
+        0,
+        &[],
+        r#"
+        struct shared { atomic_int flag; int others; };
+        static atomic_int steps;
+        static void *f(void *a) { struct shared *s = a;
+            for (int k = 1; k < 4; k++) { s->others = k; steps = k; } s->flag = 1; return 0; }
+        int main(void) { struct shared s = { 0, 0 }; pthread_t t; pthread_create(&t, 0, f, &s);
+            while (!s.flag) {} JOIN(t); return steps - 3; }"#,
     ),
 ];

@@ -2,9 +2,9 @@
 
 mod runtime_support;
 
-use mazurka_native::runtime::Races;
-use mazurka_program::FailureKind::*;
-use runtime_support::{Row, check_all};
+use mazurka_native::runtime::{Options, Races, load};
+use mazurka_program::FailureKind::{self, *};
+use runtime_support::{Row, Scratch, agreed, build, check_all, compilers};
 
 #[test]
 fn programs() {
@@ -247,7 +247,7 @@ const ROWS: &[Row] = &[
         "exit",
         2,
         0,
-        &[],
+        &[ExitStatus],
         r#"
         static atomic_int x; static void bye(void) { x = 2; }
         THREAD(f) { x = 1; DONE; }
@@ -373,3 +373,45 @@ const ROWS: &[Row] = &[
         int main(void) { SPAWN(a, f); uint32_t v = u.whole; assert(v != 0x20002); JOIN(a); return 0; }"#,
     ),
 ];
+
+/// Name, executions, deadlocks, failures and text of programs whose waits may end of themselves, one of each thread.
+const OF_THEMSELVES: [(&str, usize, usize, &[FailureKind], &str); 4] = [
+    ("if", 4, 0, &[Assertion], "if (!ready) pthread_cond_wait(&c, &m); assert(ready);"),
+    ("while", 4, 0, &[], "while (!ready) pthread_cond_wait(&c, &m); assert(ready);"),
+    (
+        // 1 where nobody waits, 1 with the signal, 6 after a timeout (of which 5 wait again), 4 after a wake-up of itself.
+        "with a timeout",
+        12,
+        0,
+        &[],
+        "struct timespec until = {0}; for (int k = 0; k < 2 && !ready; k++) pthread_cond_timedwait(&c, &m, &until);",
+    ),
+    ("twice", 4, 1, &[], "pthread_cond_wait(&c, &m); pthread_cond_wait(&c, &m);"),
+];
+
+#[test]
+fn waits_that_end_of_themselves() {
+    for compiler in compilers() {
+        for (name, executions, deadlocks, failures, wait) in OF_THEMSELVES {
+            let text = format!(
+                "#include <assert.h>
+                #include <pthread.h>
+                static pthread_mutex_t m; static pthread_cond_t c; static int ready;
+                static void *f(void *a) {{
+                    pthread_mutex_lock(&m); ready = 1; pthread_cond_signal(&c); pthread_mutex_unlock(&m); return a;
+                }}
+                int main(void) {{
+                    pthread_t t; pthread_create(&t, 0, f, 0);
+                    pthread_mutex_lock(&m); {wait} pthread_mutex_unlock(&m); pthread_join(t, 0); return 0;
+                }}"
+            );
+            let scratch = Scratch::new();
+            let built = build(&scratch, &text, &["-pthread"], compiler);
+            let options = Options { spurious_wakeups: true, self_check: 1, ..Options::default() };
+            let met = agreed(&load(&built, options).unwrap(), name);
+            let kinds: Vec<FailureKind> = met.failures.iter().map(|failure| failure.0).collect();
+            let found = (met.classes.len(), met.deadlocks.len(), &kinds[..]);
+            assert_eq!(found, (executions, deadlocks, failures), "{compiler} {name}: {:?}", met.failures);
+        }
+    }
+}

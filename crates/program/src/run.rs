@@ -178,6 +178,7 @@ pub enum FailureKind {
     StackOverflow,
     Nondeterminism,
     Constraint,
+    ExitStatus,
 }
 
 impl FailureKind {
@@ -197,6 +198,7 @@ impl FailureKind {
             FailureKind::StackOverflow => "stack-overflow",
             FailureKind::Nondeterminism => "nondeterminism",
             FailureKind::Constraint => "constraint",
+            FailureKind::ExitStatus => "exit-status",
         }
     }
 }

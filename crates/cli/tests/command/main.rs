@@ -13,6 +13,7 @@ mod native_cxx;
 mod native_kinds;
 mod native_leftovers;
 mod native_reports;
+mod native_sync;
 mod outcomes;
 mod programs;
 mod replay;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use super::compiler::{Compiler, Family};
+use super::standard::Standard;
 use super::{Audited, BuildError, gimple, llvm};
 
 /// How every file is compiled: as it is written, with places, for a shared object, and with calls of library functions
@@ -200,6 +201,16 @@ impl Kit<'_> {
         // A file without functions has no dump.
         let audited = if dump.exists() { gimple::audit(&read(&dump)?)? } else { Audited::default() };
         Ok(Compiled { object, audited, warnings })
+    }
+
+    /// The standard that files of a language are compiled for, as the compiler itself tells it.
+    pub fn standard(&self, language: Language) -> Result<Standard, BuildError> {
+        let name = if language == Language::C { "c" } else { "c++" };
+        let mut command = self.compiler.command();
+        command.args(&self.flags).args(["-dM", "-E", "-x", name, "/dev/null"]);
+        let unknown =
+            || BuildError::Unsupported("the compiler does not tell which standard it follows".to_owned());
+        Standard::of_macros(language, &run(command)?).ok_or_else(unknown)
     }
 
     /// Assembles a text of ours.

@@ -85,6 +85,17 @@ pub fn calls(path: &Path) -> Result<Calls, String> {
     Ok(calls)
 }
 
+/// The text in a section; none if there is no such section.
+///
+/// # Errors
+/// If it is no shared object.
+pub fn text_of(path: &Path, section: &str) -> Result<String, String> {
+    let bytes = read(path)?;
+    let file = parse(&bytes, path)?;
+    let data = file.section_by_name(section).and_then(|section| section.data().ok());
+    Ok(String::from_utf8_lossy(data.unwrap_or_default()).into_owned())
+}
+
 /// The addresses in a section, as relocations will fill it.
 fn pointers(file: &File<'_>, section: &str) -> Vec<u64> {
     let Some(section) = file.section_by_name(section) else { return Vec::new() };

@@ -4,7 +4,7 @@
 //! step is taken.
 #![allow(unsafe_code)]
 
-use mazurka_program::{Access, AccessKind, Label, Location};
+use mazurka_program::{Access, AccessKind, Location};
 
 use super::memory::peek;
 use super::operation::{Operation, Step};
@@ -88,14 +88,25 @@ pub(super) fn announce_any(
     kind: AccessKind,
     order: Order,
 ) -> bool {
-    let mut ranges = Ranges { accesses: Touched::default() };
+    announce_range((address, size), place, kind, order, None)
+}
+
+/// The same, for an operation that may be a comparison.
+pub(super) fn announce_range(
+    (address, size): (usize, usize),
+    place: usize,
+    kind: AccessKind,
+    order: Order,
+    comparison: Option<Comparison>,
+) -> bool {
+    let mut ranges = Ranges { accesses: Touched::default(), order, comparison };
     // SAFETY: a thread of the world runs here. The reference ends before the thread is suspended.
     let many = {
         let world = unsafe { &mut *current() };
         world.notice(address, size, kind, &mut ranges.accesses)
     };
-    match (many, ranges.accesses.first()) {
-        (1, Some(access)) => {
+    match (many, ranges.accesses.first) {
+        (1, Some(access)) if comparison.is_none() => {
             // SAFETY: as above.
             unsafe { arrive::operate_access(current(), access, place, order) }
         }
@@ -121,22 +132,53 @@ pub(super) struct Touched {
     first: Option<Access>,
 }
 
-impl Touched {
-    fn first(&self) -> Option<Access> {
-        self.first
+/// A compare-and-exchange of bytes that are not one location.
+#[derive(Clone, Copy)]
+pub(super) struct Comparison {
+    pub(super) address: usize,
+    pub(super) size: usize,
+    pub(super) expected: u64,
+    /// How it synchronises if it fails.
+    pub(super) failure: Order,
+}
+
+impl Comparison {
+    fn fails(&self) -> bool {
+        // SAFETY: some of the bytes are locations, and all are announced: they are memory of the program.
+        unsafe { peek(self.address, self.size) != self.expected }
     }
 }
 
-/// An access of several locations at once.
+/// An access of several locations at once. All of it is atomic, or none.
 struct Ranges {
     accesses: Touched,
+    order: Order,
+    comparison: Option<Comparison>,
 }
 
 impl Operation for Ranges {
+    fn order(&self) -> Order {
+        self.comparison.filter(Comparison::fails).map_or(self.order, |comparison| comparison.failure)
+    }
+
+    fn only_reads(&self) -> bool {
+        self.comparison.is_some_and(|comparison| comparison.fails())
+    }
+
     fn perform(&mut self, step: &mut Step<'_>) {
+        let foresee = step.world.foresee;
+        let fails = self.only_reads() && !foresee;
         let World { label, touched, .. } = &mut *step.world;
-        let Label { accesses, .. } = label;
-        accesses.extend_from_slice(&touched[self.accesses.start..self.accesses.start + self.accesses.len]);
+        let Touched { start, len, first } = self.accesses;
+        match (len, first) {
+            // One is not kept in the list.
+            (1, Some(access)) => label.accesses.push(access),
+            _ => label.accesses.extend_from_slice(&touched[start..start + len]),
+        }
+        if fails {
+            label.accesses.iter_mut().for_each(|access| access.kind = AccessKind::Read);
+        }
+        label.varies |= self.comparison.is_some() && !foresee;
     }
 
     fn describe(&self, _world: &World) -> String {

@@ -3,13 +3,13 @@
 
 use mazurka_program::{Access, AccessKind, Location};
 
-use super::access::announce;
+use super::access::{Comparison, announce, announce_range};
 use super::memory::peek;
 use super::operation::{Operation, Step, Wait};
 use super::stubs::{Passing, Stub, stubs};
 use super::thread::Order;
 use super::world::{World, current};
-use super::{access, arrive, caller, heap};
+use super::{arrive, caller, heap};
 
 /// What the number of a memory order says.
 fn order(number: i32) -> Order {
@@ -153,7 +153,8 @@ fn compare(address: usize, size: usize, expected: u64, orders: (Order, Order), p
     // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
     operation.location = unsafe { (*current()).only_location(address, size) };
     if operation.location.is_none() {
-        access::announce_any(address, size, place, AccessKind::Update, orders.0);
+        let comparison = Comparison { address, size, expected, failure: orders.1 };
+        announce_range((address, size), place, AccessKind::Update, orders.0, Some(comparison));
         return;
     }
     // SAFETY: as above.

@@ -89,7 +89,7 @@ extern "C-unwind" fn barrier_wait(address: usize) -> i32 {
     if comes.foreseen {
         arrive::operate(&mut GoOn { barrier, round: comes.round }, place);
     } else if !comes.last {
-        arrive::operate(&mut WakeUp { queue: barrier, times_out: false, timed_out: false }, place);
+        arrive::operate(&mut WakeUp::when_woken(barrier), place);
     }
     if comes.last { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
 }

@@ -22,7 +22,7 @@ impl Operation for Choose {
         true
     }
 
-    fn alternatives(&self, _world: &World) -> u32 {
+    fn alternatives(&self, _world: &World, _thread: u32) -> u32 {
         self.outcomes
     }
 

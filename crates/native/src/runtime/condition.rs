@@ -5,7 +5,8 @@
 //! depends on nothing but the signal. Nobody else can undo a signal, so that a wake-up is no guarded step.
 //!
 //! A wait with a timeout can always be ended: if the thread is in the queue still, the step takes it from there. Its
-//! label differs from that of a wake-up by a signal, so it varies.
+//! label differs from that of a wake-up by a signal, so it varies. The same holds of a wait that may end of itself, which
+//! each thread does once in an execution, if at all: so that loops around waits end.
 #![allow(unsafe_code)]
 
 use mazurka_program::{AccessKind, FailureKind, ProcessId};
@@ -14,7 +15,7 @@ use super::mutex::{self, Lock};
 use super::objects::{Class, ObjectId};
 use super::operation::{Operation, Step, Wait};
 use super::stubs::{Passing, Stub, stubs};
-use super::world::World;
+use super::world::{World, current};
 use super::{arrive, caller, object_at, operate_on};
 
 /// A thread that waits to be woken.
@@ -66,6 +67,7 @@ struct Join {
 impl Operation for Join {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.world.refuse_static_footprints("condition variables");
+        step.world.has_waits = true;
         // The label of a failure is that of a success.
         step.update(self.queue);
         step.update(self.mutex);
@@ -85,14 +87,42 @@ impl Operation for Join {
 
 /// Wakes up.
 pub(super) struct WakeUp {
-    pub(super) queue: ObjectId,
-    pub(super) times_out: bool,
-    pub(super) timed_out: bool,
+    queue: ObjectId,
+    times_out: bool,
+    /// Whether it may wake up of itself.
+    spurious: bool,
+    timed_out: bool,
+}
+
+impl WakeUp {
+    /// When somebody says so.
+    pub(super) fn when_woken(queue: ObjectId) -> WakeUp {
+        WakeUp { queue, times_out: false, spurious: false, timed_out: false }
+    }
+
+    /// Of the running thread, from a condition variable.
+    fn from_condition(world: &mut World, queue: ObjectId, times_out: bool) -> WakeUp {
+        let spurious = world.options.spurious_wakeups && !world.me().woke_of_itself;
+        WakeUp { queue, times_out, spurious, timed_out: false }
+    }
+
+    /// Whether somebody must wake it.
+    fn depends_on_others(&self) -> bool {
+        !self.times_out && !self.spurious
+    }
 }
 
 impl Operation for WakeUp {
     fn wait(&self, _world: &World) -> Wait {
-        if self.times_out { Wait::Nothing } else { Wait::Own }
+        if self.depends_on_others() { Wait::Own } else { Wait::Nothing }
+    }
+
+    fn branches(&self) -> bool {
+        self.times_out && self.spurious
+    }
+
+    fn alternatives(&self, world: &World, thread: u32) -> u32 {
+        if self.branches() && world.still_waits(thread) { 2 } else { 1 }
     }
 
     fn ready(&self, world: &World, thread: u32) -> bool {
@@ -100,19 +130,23 @@ impl Operation for WakeUp {
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {
-        self.timed_out = step.world.still_waits(step.thread);
-        if self.timed_out {
+        if step.world.still_waits(step.thread) {
             step.world.waiters.retain(|waiter| waiter.thread != step.thread);
             step.update(self.queue);
-            step.note(|| "timed out".to_owned());
+            self.timed_out = self.times_out && !(self.spurious && step.choice == 1);
+            if !self.timed_out {
+                step.world.thread_mut(step.thread).woke_of_itself = true;
+            }
+            let note = if self.timed_out { "timed out" } else { "of itself" };
+            step.note(|| note.to_owned());
         } else {
             let wake = step.world.thread(step.thread).wake;
             step.touch(wake, AccessKind::Read);
-            if !self.times_out {
+            if self.depends_on_others() {
                 step.waited_for(wake);
             }
         }
-        if self.times_out {
+        if !self.depends_on_others() {
             step.varies();
         }
     }
@@ -142,7 +176,7 @@ impl Operation for Signal {
         !self.all
     }
 
-    fn alternatives(&self, world: &World) -> u32 {
+    fn alternatives(&self, world: &World, _thread: u32) -> u32 {
         if self.all { 1 } else { (world.waiters(self.queue).count() as u32).max(1) }
     }
 
@@ -200,7 +234,8 @@ fn wait(condition: usize, mutex: usize, times_out: bool, until: usize) -> bool {
     if join.two_mutexes {
         wrong("others wait there with another mutex");
     }
-    let mut wake_up = WakeUp { queue, times_out, timed_out: false };
+    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
+    let mut wake_up = WakeUp::from_condition(unsafe { &mut *current() }, queue, times_out);
     arrive::operate(&mut wake_up, place);
     operate_on(mutex, "pthread_cond_wait", &mut Lock::new(mutex), place);
     if wake_up.timed_out {

@@ -15,7 +15,7 @@ use mazurka_program::FailureKind;
 use super::stubs::{Passing, Stub, stubs};
 use super::thread::Status;
 use super::world::current;
-use super::{MainExits, arrive, caller, registry};
+use super::{MainExits, Statuses, arrive, caller, registry};
 
 /// A function to be called at the end of the program, or of a thread.
 #[derive(Clone, Copy, Debug)]
@@ -38,12 +38,23 @@ pub(super) fn run_main() {
             call((&(*world).init)[at], arguments);
         }
         let main = (*world).image.main;
-        call(main, arguments);
+        let status = call(main, arguments) as i32;
         if (*world).options.main_exits == MainExits::Process {
             end_of_program(main);
         } else {
             end_of_thread(0);
         }
+        judge_status(status, main, "returns");
+    }
+}
+
+/// A thread has ended the program with a status, of which the system keeps 8 bits.
+fn judge_status(status: i32, place: usize, verb: &str) {
+    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
+    let world = unsafe { &mut *current() };
+    if status & 0xFF != 0 && world.options.exit_status == Statuses::Zero {
+        let name = world.name_of(world.running);
+        world.report(FailureKind::ExitStatus, format!("{name} {verb} {status}"), place);
     }
 }
 
@@ -114,12 +125,18 @@ extern "C-unwind" fn thrd_exit(result: i32) -> ! {
     finish_here()
 }
 
-extern "C-unwind" fn exit(_status: i32) -> ! {
-    end_of_program(caller());
+extern "C-unwind" fn exit(status: i32) -> ! {
+    let place = caller();
+    end_of_program(place);
+    judge_status(status, place, EXITS);
     finish_here()
 }
 
-extern "C-unwind" fn quick_exit(_status: i32) -> ! {
+/// What a thread does that ends the program where it is.
+const EXITS: &str = "ends the program with status";
+
+extern "C-unwind" fn quick_exit(status: i32) -> ! {
+    judge_status(status, caller(), EXITS);
     // SAFETY: a thread of the world runs here.
     unsafe { (*current()).over = true };
     finish_here()

@@ -68,7 +68,7 @@ fn wait(address: usize, expected: u32, place: usize) -> i64 {
     if !join.waits {
         return i64::from(fail(libc::EAGAIN));
     }
-    arrive::operate(&mut WakeUp { queue, times_out: false, timed_out: false }, place);
+    arrive::operate(&mut WakeUp::when_woken(queue), place);
     0
 }
 

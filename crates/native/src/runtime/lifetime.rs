@@ -4,21 +4,62 @@
 use mazurka_program::{AccessKind, FailureKind};
 
 use super::objects::{Class, ObjectId};
-use super::operation::{Operation, Step};
-use super::user::mark_used;
+use super::operation::{Operation, Step, WRITTEN};
+use super::user::{Memory, is_never_initialised, mark_used};
 use super::world::{World, current};
 use super::{arrive, object_at};
 
-/// Makes an object a new one.
+/// Makes an object a new one, unless it is in use.
 struct Initialise {
     object: ObjectId,
     value: u64,
     parameter: u64,
+    in_use: bool,
+}
+
+impl Step<'_> {
+    /// Whether a thread has an object, or waits at it.
+    fn is_in_use(&self, object: ObjectId) -> bool {
+        let held = match self.world.objects.class(object) {
+            Class::Mutex | Class::ReadWriteLock | Class::Spinlock => self.value(object) != 0,
+            // Some have come, and wait for the rest.
+            Class::Barrier => !self.value(object).is_multiple_of(self.world.objects.parameter(object).max(1)),
+            _ => false,
+        };
+        held || self.world.waiters(object).next().is_some()
+    }
+
+    /// Whether what is initialised may be another object than the one that was there: its memory says so, or it is on the
+    /// stack of the thread, which has left the function that had the other one.
+    fn may_be_another(&self, object: ObjectId) -> bool {
+        let (objects, slot) = (&self.world.objects, self.world.thread(self.thread).slot);
+        let address = objects.address(object);
+        (slot.stack_limit..slot.stack_base).contains(&address) && !self.world.is_held_by_another(object)
+            || Memory::of(address, objects.class(object)) != Memory::Used
+    }
+}
+
+impl World {
+    /// Whether a thread but the running one has an object, or waits at it.
+    fn is_held_by_another(&self, object: ObjectId) -> bool {
+        let (value, me) = (self.objects.value(object), u64::from(self.running));
+        let mine = match self.objects.class(object) {
+            Class::Mutex => value & u64::from(u32::MAX) == me + 1,
+            _ if value >= WRITTEN => value == WRITTEN + me,
+            _ => self.readers.iter().all(|reader| reader.0 != object || reader.1 == self.running),
+        };
+        !mine || self.waiters(object).next().is_some()
+    }
 }
 
 impl Operation for Initialise {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.update(self.object);
+        self.in_use = step.is_in_use(self.object) && !step.may_be_another(self.object);
+        if self.in_use {
+            return;
+        }
+        step.world.readers.retain(|reader| reader.0 != self.object);
         step.set(self.object, self.value);
         step.world.objects.set_parameter(self.object, self.parameter);
     }
@@ -38,14 +79,12 @@ impl Operation for Destroy {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.update(self.object);
         let class = step.world.objects.class(self.object);
-        let held = match class {
-            Class::Mutex | Class::ReadWriteLock | Class::Spinlock => step.value(self.object) != 0,
-            _ => false,
-        };
-        let waited_for = step.world.waiters(self.object).next().is_some();
-        self.wrong = match step.world.objects.is_destroyed(self.object) {
-            true => Some("was destroyed before"),
-            false => (held || waited_for).then_some("is destroyed while it is in use"),
+        self.wrong = if step.world.objects.is_destroyed(self.object) {
+            Some("was destroyed before")
+        } else if is_never_initialised(step.world, self.object) {
+            Some("is destroyed that was never initialised")
+        } else {
+            step.is_in_use(self.object).then_some("is destroyed while it is in use")
         };
         if self.wrong.is_none() {
             step.world.objects.destroy(self.object);
@@ -72,7 +111,12 @@ pub(super) fn initialise(
 ) {
     // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
     let object = unsafe { (*current()).object(address, class) };
-    arrive::operate(&mut Initialise { object, value, parameter }, place);
+    let mut initialise = Initialise { object, value, parameter, in_use: false };
+    arrive::operate(&mut initialise, place);
+    if initialise.in_use {
+        let message = format!("a {} is initialised while it is in use", class.name());
+        arrive::fail_here(FailureKind::InvalidSync, message, place);
+    }
     // SAFETY: the program passes memory for the object; a wild pointer faults, and the thread is thrown out.
     unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(0, size) };
     mark_used(address, class);

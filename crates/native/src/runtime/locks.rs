@@ -214,7 +214,7 @@ extern "C-unwind" fn spin_unlock(address: usize) -> i32 {
 }
 
 extern "C-unwind" fn spin_init(address: usize, _shared: i32) -> i32 {
-    lifetime::initialise(address, Class::Spinlock, 4, 0, 0, caller());
+    lifetime::initialise(address, Class::Spinlock, 4, 0, 1, caller());
     0
 }
 

@@ -51,7 +51,7 @@ mod user;
 mod world;
 
 pub use leaks::Leak;
-pub use options::{Built, MainExits, Native, Options, Races, load};
+pub use options::{Built, MainExits, Native, Options, Races, Statuses, load};
 pub use run::NativeRun;
 pub use stubs::{names, stub_assembly};
 pub use symbolizer::{Frame, Spot, Symbolizer};

@@ -42,6 +42,16 @@ impl Class {
     }
 }
 
+/// What a semaphore holds that nobody has initialised: something, so that nobody waits for it, and it is found out.
+const NOTHING_YET: u64 = 1 << 63;
+
+impl Class {
+    /// What an object holds at first.
+    fn at_first(self) -> u64 {
+        if self == Class::Semaphore { NOTHING_YET } else { 0 }
+    }
+}
+
 struct Object {
     location: Location,
     address: usize,
@@ -52,7 +62,7 @@ struct Object {
     /// `(depth, value)`: after so many steps, until the next entry. Before the first it held `initial`.
     history: Vec<(u32, u64)>,
     initial: u64,
-    /// What it was initialised with: how many threads a barrier is for.
+    /// What it was initialised with: how many threads a barrier is for; 1 for what only functions initialise.
     parameter: u64,
     destroyed: bool,
 }
@@ -148,7 +158,7 @@ impl Objects {
     pub(crate) fn at(&mut self, address: usize, class: Class, partition: &mut Partition) -> ObjectId {
         if let Some(&object) = self.by_address.get(&(address, class)) {
             if self.list[object.0 as usize].stamp != self.stamp {
-                self.renew(object, 0);
+                self.renew(object, class.at_first());
             }
             return object;
         }
@@ -160,9 +170,9 @@ impl Objects {
             address,
             class,
             stamp,
-            value: 0,
+            value: class.at_first(),
             history,
-            initial: 0,
+            initial: class.at_first(),
             parameter: 0,
             destroyed: false,
         });

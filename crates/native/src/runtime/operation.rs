@@ -97,7 +97,7 @@ pub(crate) trait Operation {
     }
 
     /// How many outcomes the step has.
-    fn alternatives(&self, _world: &World) -> u32 {
+    fn alternatives(&self, _world: &World, _thread: u32) -> u32 {
         1
     }
 

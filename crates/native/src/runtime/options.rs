@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 pub use crate::driver::Built;
+use crate::driver::ReleaseSequences;
 
 use super::image::Image;
 use super::symbolizer::Symbolizer;
@@ -32,6 +33,16 @@ pub enum MainExits {
     Thread,
 }
 
+/// What a program may end with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Statuses {
+    /// A status of 0: any other is a failure.
+    #[default]
+    Zero,
+    /// Whatever it likes.
+    Any,
+}
+
 /// How a program is checked.
 #[derive(Clone)]
 pub struct Options {
@@ -39,6 +50,10 @@ pub struct Options {
     pub races: Races,
     /// What the end of `main` is.
     pub main_exits: MainExits,
+    /// What the program may end with.
+    pub exit_status: Statuses,
+    /// Whether waits at condition variables may end of themselves, one of each thread in an execution.
+    pub spurious_wakeups: bool,
     /// The size of each thread's stack, in bytes.
     pub stack_size: usize,
     /// How many executions there are to each one that is replayed in another order, to see whether its labels tell all;
@@ -60,6 +75,8 @@ impl Default for Options {
         Options {
             races: Races::default(),
             main_exits: MainExits::default(),
+            exit_status: Statuses::default(),
+            spurious_wakeups: false,
             stack_size: 8 << 20,
             self_check: 1 << 10,
             snapshots: true,
@@ -75,6 +92,8 @@ impl fmt::Debug for Options {
         f.debug_struct("Options")
             .field("races", &self.races)
             .field("main_exits", &self.main_exits)
+            .field("exit_status", &self.exit_status)
+            .field("spurious_wakeups", &self.spurious_wakeups)
             .field("stack_size", &self.stack_size)
             .field("self_check", &self.self_check)
             .field("snapshots", &self.snapshots)
@@ -87,6 +106,7 @@ impl fmt::Debug for Options {
 /// A compiled program in memory, to be checked.
 pub struct Native {
     pub(super) world: Rc<UnsafeCell<World>>,
+    release_sequences: ReleaseSequences,
 }
 
 impl Native {
@@ -98,6 +118,18 @@ impl Native {
     /// The memory that was never freed and could not be reached at the end of some execution in which nothing went wrong.
     pub fn leaks(&self) -> Vec<super::Leak> {
         super::run::open(&self.world).leaks.list()
+    }
+
+    /// Whether the program waits at condition variables, and was not asked how it bears waits that end of themselves.
+    pub fn was_spared_wakeups(&self) -> bool {
+        let world = super::run::open(&self.world);
+        world.has_waits && !world.options.spurious_wakeups
+    }
+
+    /// The rule for release sequences by which data races were looked for, if it made a difference which one.
+    pub fn release_rule(&self) -> Option<&ReleaseSequences> {
+        let decided = super::run::open(&self.world).watch.stored_after_release;
+        decided.then_some(&self.release_sequences)
     }
 
     /// What the program does that is not supported, if an execution has come to it. The search has ended there.
@@ -119,5 +151,7 @@ pub fn load(built: &Built, options: Options) -> Result<Native, String> {
     (world.init, world.fini) = (init, fini);
     // SAFETY: the function has no conditions.
     world.errno = unsafe { libc::__errno_location() };
-    Ok(Native { world: Rc::new(UnsafeCell::new(world)) })
+    let release_sequences = built.release_sequences.clone();
+    world.watch.own_stores_continue = release_sequences.own_stores_continue();
+    Ok(Native { world: Rc::new(UnsafeCell::new(world)), release_sequences })
 }

@@ -40,6 +40,8 @@ struct Place {
     /// The execution that the rest is about.
     stamp: u64,
     released: Clock,
+    /// What each thread has released to it that its own stores continue; nothing where others have stored since.
+    heads: Vec<(u32, Clock)>,
     history: History,
 }
 
@@ -56,6 +58,10 @@ struct Clocks {
 #[derive(Default)]
 pub(crate) struct Watch {
     pub(crate) enabled: bool,
+    /// Whether a store of the thread that released continues the release sequence, whatever its order.
+    pub(crate) own_stores_continue: bool,
+    /// Whether a store was met for which that makes a difference.
+    pub(crate) stored_after_release: bool,
     stamp: u64,
     threads: Vec<Clocks>,
     /// By location.
@@ -81,9 +87,10 @@ impl Clocks {
 
 impl Place {
     fn copy_from(&mut self, other: &Place) {
-        let Place { stamp, released, history } = other;
+        let Place { stamp, released, heads, history } = other;
         self.stamp = *stamp;
         self.released.clone_from(released);
+        self.heads.clone_from(heads);
         let History { plain_writes, plain_reads, atomic_writes, atomic_reads } = history;
         self.history.plain_writes.clone_from(plain_writes);
         self.history.plain_reads.clone_from(plain_reads);
@@ -199,6 +206,7 @@ impl Watch {
         if place.stamp != stamp {
             place.stamp = stamp;
             place.released.clear();
+            place.heads.iter_mut().for_each(|head| head.1.clear());
             let history = &mut place.history;
             for list in [
                 &mut history.plain_writes,
@@ -235,6 +243,33 @@ impl Watch {
             AccessKind::Write => copy(released, &clocks.fenced),
             _ if order.releases() => join(released, &clocks.now),
             _ => join(released, &clocks.fenced),
+        }
+    }
+
+    /// The same of an atomic access of memory, with the release sequences that stores of the same thread continue.
+    fn synchronise_cell(&mut self, thread: u32, location: Location, kind: AccessKind, order: Order) {
+        let index = self.place(location);
+        let relaxed_store = kind == AccessKind::Write && !order.releases();
+        self.stored_after_release |= relaxed_store && !self.places[index].released.is_empty();
+        self.synchronise(thread, location, kind, order);
+        if self.own_stores_continue && kind != AccessKind::Read {
+            self.continue_own(thread, index, kind == AccessKind::Write, order);
+        }
+    }
+
+    fn continue_own(&mut self, thread: u32, index: usize, store: bool, order: Order) {
+        let Watch { threads, places, .. } = self;
+        let (clocks, Place { released, heads, .. }) = (&threads[thread as usize], &mut places[index]);
+        if store {
+            heads.iter_mut().filter(|head| head.0 != thread).for_each(|head| head.1.clear());
+        }
+        let at = heads.iter().position(|head| head.0 == thread).unwrap_or_else(|| {
+            heads.push((thread, Clock::new()));
+            heads.len() - 1
+        });
+        join(&mut heads[at].1, if order.releases() { &clocks.now } else { &clocks.fenced });
+        if store {
+            join(released, &heads[at].1);
         }
     }
 
@@ -309,7 +344,7 @@ impl World {
                 }
                 let atomic = order != Order::Plain;
                 if atomic {
-                    self.watch.synchronise(seen.thread, location, access.kind, order);
+                    self.watch.synchronise_cell(seen.thread, location, access.kind, order);
                 }
                 self.watch.meet(location, access.kind, atomic, seen, &mut racing);
                 for (other, wrote) in racing.drain(..) {

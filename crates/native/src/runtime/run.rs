@@ -172,7 +172,7 @@ impl NativeRun {
         for process in world.enabled.iter() {
             let Pending::Operation { operation, .. } = world.thread(process.0).pending else { continue };
             // SAFETY: the thread is parked at the operation.
-            let n = unsafe { (*operation).alternatives(world) };
+            let n = unsafe { (*operation).alternatives(world, process.0) };
             if n > 1 {
                 self.choices.push((self.script.len() as u32, process.0, n));
             }

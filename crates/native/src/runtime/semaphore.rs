@@ -97,7 +97,7 @@ fn down(address: usize, waits: bool, error: i32) -> i32 {
 }
 
 extern "C-unwind" fn sem_init(address: usize, _shared: i32, value: u32) -> i32 {
-    lifetime::initialise(address, Class::Semaphore, 32, u64::from(value), 0, caller());
+    lifetime::initialise(address, Class::Semaphore, 32, u64::from(value), 1, caller());
     0
 }
 

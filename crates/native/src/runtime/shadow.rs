@@ -43,6 +43,12 @@ pub(crate) fn is_location(word: u32) -> bool {
     word.wrapping_sub(1) < TAGS - 1
 }
 
+/// Whether threads but this one may change the byte: it is a location, or another thread's own, wherever it lies.
+#[inline]
+pub(crate) fn is_changed_by_others(word: u32, thread: u32) -> bool {
+    is_location(word) || word & READ_ONLY == WRITTEN && word != private(thread, true)
+}
+
 /// What locations stand for; the numbers of all of them are given here.
 #[derive(Default)]
 pub(crate) struct Partition {

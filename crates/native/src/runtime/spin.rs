@@ -4,8 +4,8 @@
 //! the same again as long as what it read stays the same. So it waits, as at a guard, until some of it changes. The state
 //! of a thread is its stack, its registers and its error number; they are compared byte by byte, so that a loop with a
 //! counter is none. Every write of memory that is not on its own stack counts as a change, whether others can notice
-//! it or not. Words of the stack that are locations others may change: those are not compared, since nothing orders that with
-//! what the loop reads.
+//! it or not. Some bytes of the stack others may change: those that are locations, and those that another thread alone has written,
+//! through a pointer that it was given. They are not compared, since nothing orders such a write with what the loop reads.
 //!
 //! Frames have words in them that nobody has written since they were entered: they hold what earlier, deeper calls left. What
 //! the runtime leaves there is another when a step is repeated than when it is scheduled, so the stubs wipe it out.
@@ -21,7 +21,7 @@ use mazurka_program::{Access, AccessKind, GuardId, Location};
 
 use super::memory::peek;
 use super::operation::{Operation, Step, Wait};
-use super::shadow::is_location;
+use super::shadow::is_changed_by_others;
 use super::stubs::USUAL_WORDS;
 use super::thread::Order;
 use super::world::World;
@@ -330,14 +330,13 @@ impl World {
             let stack = std::slice::from_raw_parts(ptr::with_exposed_provenance::<u8>(from), to - from);
             ((*self.left()).registers, stack, *self.errno)
         };
-        let running = self.running as usize;
-        let World { threads, shadow, .. } = self;
-        let quiet = &threads[running].quiet;
+        let World { threads, shadow, running, .. } = self;
+        let quiet = &threads[*running as usize].quiet;
         let same = quiet.registers == registers
             && (quiet.stack_pointer, quiet.errno, quiet.stack.len()) == (from, errno, stack.len());
         let words = shadow.words(from, stack.len());
-        // What is a location, others may change.
-        same && (0..stack.len()).all(|at| stack[at] == quiet.stack[at] || is_location(words[at]))
+        let kept = |at: usize| stack[at] == quiet.stack[at] || is_changed_by_others(words[at], *running);
+        same && (0..stack.len()).all(kept)
     }
 
     /// The running thread waits until something that it read is another.

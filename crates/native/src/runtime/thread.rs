@@ -109,6 +109,8 @@ pub(crate) struct Thread {
     pub(crate) wake: Location,
     pub(crate) handle: Location,
     pub(crate) body: Body,
+    /// Whether it has woken up of itself, which it does once.
+    pub(crate) woke_of_itself: bool,
     /// What it returned.
     pub(crate) result: usize,
     pub(crate) detached: bool,
@@ -160,6 +162,7 @@ impl Thread {
             wake,
             handle,
             body: Body::Main,
+            woke_of_itself: false,
             result: 0,
             detached: false,
             joined: false,
@@ -183,7 +186,7 @@ impl Thread {
         self.status = Status::Running;
         self.pending = Pending::Nothing;
         (self.events, self.spawned, self.errno) = (0, 0, 0);
-        (self.body, self.result) = (body, 0);
+        (self.body, self.result, self.woke_of_itself) = (body, 0, false);
         (self.detached, self.joined, self.has_locals) = (false, false, false);
         (self.heap, self.atomic, self.clock) = (self.slot.heap, 0, super::time::BEGINNING);
         self.specific.clear();
@@ -222,13 +225,14 @@ impl Thread {
         // All fields, so that one which is added can't be forgotten here.
         #[rustfmt::skip]
         let Thread {
-            status, pending, routine, yielder, slot, events, spawned, errno, end, wake, handle, body, result, detached, joined,
-            has_locals, heap, specific, at_exit, kept, quiet, kept_quiet, atomic, created, clock, registers, task,
+            status, pending, routine, yielder, slot, events, spawned, errno, end, wake, handle, body, woke_of_itself, result,
+            detached, joined, has_locals, heap, specific, at_exit, kept, quiet, kept_quiet, atomic, created, clock, registers, task,
         } = other;
         (self.status, self.pending, self.yielder) = (*status, *pending, *yielder);
         (self.slot, self.end, self.wake, self.handle) = (*slot, *end, *wake, *handle);
         (self.events, self.spawned, self.errno, self.body) = (*events, *spawned, *errno, *body);
         (self.result, self.detached, self.joined) = (*result, *detached, *joined);
+        self.woke_of_itself = *woke_of_itself;
         (self.has_locals, self.heap, self.clock) = (*has_locals, *heap, *clock);
         (self.atomic, self.created, self.registers, self.task) = (*atomic, *created, *registers, *task);
         self.specific.clone_from(specific);

@@ -7,7 +7,7 @@
 use mazurka_program::{AccessKind, FailureKind};
 
 use super::access::{announce, range};
-use super::memory::PAGE;
+use super::memory::{PAGE, peek};
 use super::objects::{Class, ObjectId};
 use super::operation::Operation;
 use super::thread::Order;
@@ -41,11 +41,11 @@ pub(super) fn object_at(address: usize, class: Class, place: usize, name: &str) 
         let message = format!("{name}: there is no {} at {address:#x}", class.name());
         arrive::fail_here(FailureKind::Memory, message, place);
     }
-    let is_new = mark_used(address, class);
+    let memory = mark_used(address, class);
     // SAFETY: a thread of the world runs here; the reference ends before it can be suspended.
     let world = unsafe { &mut *current() };
     let object = world.object(address, class);
-    if is_new {
+    if memory != Memory::Used {
         world.make_new(object);
     }
     object
@@ -57,6 +57,10 @@ pub(super) fn operate_on(object: ObjectId, name: &str, operation: &mut dyn Opera
     arrive::operate(operation, place);
     // SAFETY: a thread of the world runs here, and is not suspended again.
     let world = unsafe { &mut *current() };
+    if is_never_initialised(world, object) {
+        let message = format!("{name}: the {} was never initialised", world.objects.class(object).name());
+        arrive::fail_here(FailureKind::InvalidSync, message, place);
+    }
     if world.objects.is_destroyed(object) {
         let message = format!("{name}: the {} was destroyed before", world.objects.class(object).name());
         arrive::fail_here(FailureKind::InvalidSync, message, place);
@@ -71,24 +75,59 @@ pub(super) fn operate_on(object: ObjectId, name: &str, operation: &mut dyn Opera
 /// another has been, on a stack say, is known to be a new one.
 const USED: u32 = 0x7a75_6d61;
 
-/// Notes in the memory of an object that it has been used. Says whether it had not, since it was initialised. Objects that only
-/// functions initialise have no such word.
-pub(super) fn mark_used(address: usize, class: Class) -> bool {
-    let offset = match class {
-        Class::Mutex | Class::Condition | Class::ReadWriteLock => 8,
-        Class::Once => 0,
-        Class::Semaphore | Class::Barrier | Class::Spinlock | Class::Futex | Class::StaticGuard => {
-            return false;
+/// What the memory of an object tells of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Memory {
+    /// It has been used since it was initialised, or only functions initialise such objects.
+    Used,
+    /// It is as static initialisers make it, which is zero on Linux: memory that the program has cleared is initialised so.
+    New,
+    /// Nobody has initialised it.
+    Garbage,
+}
+
+impl Memory {
+    pub(super) fn of(address: usize, class: Class) -> Memory {
+        let Some(offset) = word_of(class) else { return Memory::Used };
+        // SAFETY: the program passes memory of an object; a wild pointer faults, and the thread is thrown out.
+        let (before, word) = unsafe { (peek(address, offset), peek(address + offset, 4)) };
+        match (before, word) {
+            (_, word) if word == u64::from(USED) => Memory::Used,
+            (0, 0) => Memory::New,
+            // A flag is that word alone: it can't be told what was there.
+            _ if class == Class::Once => Memory::New,
+            _ => Memory::Garbage,
         }
-    };
-    let word = std::ptr::with_exposed_provenance_mut::<u32>(address + offset);
-    // SAFETY: the program passes memory of an object; a wild pointer faults, and the thread is thrown out.
-    unsafe {
-        let is_new = word.read_unaligned() != USED;
-        if is_new {
-            word.write_unaligned(USED);
-        }
-        is_new
+    }
+}
+
+/// Where the word is that says that an object has been used, if static initialisers have 0 there.
+fn word_of(class: Class) -> Option<usize> {
+    match class {
+        Class::Mutex | Class::Condition | Class::ReadWriteLock => Some(8),
+        Class::Once => Some(0),
+        Class::Semaphore | Class::Barrier | Class::Spinlock | Class::Futex | Class::StaticGuard => None,
+    }
+}
+
+/// Notes in the memory of an object that it has been used, if it is as initialisers make it. Gives what it was.
+pub(super) fn mark_used(address: usize, class: Class) -> Memory {
+    let memory = Memory::of(address, class);
+    if memory == Memory::New {
+        let word = std::ptr::with_exposed_provenance_mut::<u32>(address + word_of(class).unwrap_or(0));
+        // SAFETY: as above.
+        unsafe { word.write_unaligned(USED) };
+    }
+    memory
+}
+
+/// Whether nobody has initialised an object that is being used. To be asked when the step has been taken: to initialise it is a
+/// step too, which may come before.
+pub(super) fn is_never_initialised(world: &World, object: ObjectId) -> bool {
+    let class = world.objects.class(object);
+    match class {
+        Class::Spinlock | Class::Semaphore => world.objects.parameter(object) == 0,
+        _ => Memory::of(world.objects.address(object), class) == Memory::Garbage,
     }
 }
 

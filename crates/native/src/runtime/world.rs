@@ -74,6 +74,8 @@ pub(crate) struct World {
     pub(crate) output: Vec<u8>,
     /// The threads that wait to be woken, in the order in which they came.
     pub(crate) waiters: Vec<Waiter>,
+    /// Whether some execution has waited at a condition variable.
+    pub(crate) has_waits: bool,
     pub(crate) names: Names,
     pub(crate) snapshots: Snapshots,
     /// The label of the step that is being taken.
@@ -158,6 +160,7 @@ impl World {
             readers: Vec::new(),
             output: Vec::new(),
             waiters: Vec::new(),
+            has_waits: false,
             names: Names::new(),
             snapshots: Snapshots::default(),
             label: Label::default(),
