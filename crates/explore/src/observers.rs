@@ -33,6 +33,7 @@ mod sequence;
 mod views;
 
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 use mazurka_program::{Access, AccessKind, Footprints, Location, ProcessId, Program, Run};
 use smallvec::{SmallVec, smallvec};
@@ -73,6 +74,9 @@ pub(crate) fn explore<P: Program>(
     search.walk.counts.wakeup_nodes = search.trees.peak;
     search.walk.summary()
 }
+
+/// How many pairs of accesses are compared between looks at the clock while the order of an execution is computed.
+const ORDERED_BETWEEN_LOOKS: usize = 1 << 16;
 
 /// A node of the stack: what is left of `wut(E)`. The branch that is being explored has been taken out of it.
 struct Node {
@@ -250,7 +254,18 @@ impl<R: Run> Search<'_, R> {
         let conditional = self.unobserved.any();
         if conditional {
             let Walk { trace, run, options, .. } = &self.walk;
-            self.order.compute(trace, run, &self.conflicts, options.rules, &mut races);
+            let (mut work, deadline) = (0, self.walk.deadline());
+            self.order.begin(trace, &self.conflicts);
+            for at in 0..trace.len() {
+                work += self.order.enter(trace, run, &self.conflicts, options.rules, at, &mut races);
+                if work > ORDERED_BETWEEN_LOOKS {
+                    work = 0;
+                    if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                        return self.walk.look_between();
+                    }
+                }
+            }
+            self.order.waiting(trace, run, options.rules, &mut races);
         } else {
             collect_races(&self.walk, self.shared, &mut races);
         }
@@ -294,7 +309,9 @@ impl<R: Run> Search<'_, R> {
                 None => (0..outcomes.unwrap_or(0))
                     .for_each(|choice| self.plan(race, &v, choice, outcomes.unwrap_or(1), &touched)),
             }
-            if self.walk.planned(self.walk.trace.len() - race.e) {
+            // To test a sequence takes longer the longer it is, and nearly as its square.
+            self.walk.worked(v.events.len());
+            if self.walk.look_is_due() {
                 self.walk.look_between()?;
                 self.note_memory()?;
             }

@@ -320,6 +320,11 @@ impl<'a, R: Run> Walk<'a, R> {
         }
     }
 
+    /// When the search has to be over.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.options.limits.time.and_then(|most| self.started.checked_add(most))
+    }
+
     /// Tells the monitor how far the search has come.
     ///
     /// `branches` gives, from the root on, how many branches of each node are behind us and how many are known.

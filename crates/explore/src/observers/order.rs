@@ -93,35 +93,44 @@ pub(super) struct ObservedOrder {
 }
 
 impl ObservedOrder {
-    /// Computes the order of an execution, and adds its races.
-    pub fn compute<R: Run>(
+    /// Begins the order of an execution, whose events are then [entered](Self::enter) one by one.
+    pub fn begin(&mut self, trace: &Trace, conflicts: &Conflicts) {
+        self.index(trace, &conflicts.awaited);
+        self.stride = trace.width();
+        self.clocks.clear();
+    }
+
+    /// Adds the event at a position, after all before it, and its races. Gives how many accesses were looked at.
+    pub fn enter<R: Run>(
         &mut self,
         trace: &Trace,
         run: &R,
         conflicts: &Conflicts,
         rules: Rules,
+        at: usize,
         races: &mut Vec<Reversal>,
-    ) {
-        self.index(trace, &conflicts.awaited);
-        self.stride = trace.width();
-        self.clocks.clear();
-        for at in 0..trace.len() {
-            let previous = self.previous(trace, at);
-            self.find_candidates(trace, run, conflicts, rules, at, previous);
-            self.find_races(trace, run, rules, at, previous, races);
-            self.compute_clock(trace, at, previous);
+    ) -> usize {
+        let previous = self.previous(trace, at);
+        let compared = self.find_candidates(trace, run, conflicts, rules, at, previous);
+        self.find_races(trace, run, rules, at, previous, races);
+        self.compute_clock(trace, at, previous);
+        compared
+    }
+
+    /// Adds the races of the processes that wait at the end.
+    pub fn waiting<R: Run>(&self, trace: &Trace, run: &R, rules: Rules, races: &mut Vec<Reversal>) {
+        if !rules.waiting_races {
+            return;
         }
-        if rules.waiting_races {
-            run.waiting(&mut |process, guard| {
-                let Some(guard) = guard else { return };
-                let previous = trace.previous(process);
-                self.writers(trace, process, trace.len(), previous, guard.location, |e| {
-                    if !rules.guard_must_hold || run.guard_holds_at(guard.id, e) {
-                        races.push(Reversal { e, process, second: None });
-                    }
-                });
+        run.waiting(&mut |process, guard| {
+            let Some(guard) = guard else { return };
+            let previous = trace.previous(process);
+            self.writers(trace, process, trace.len(), previous, guard.location, |e| {
+                if !rules.guard_must_hold || run.guard_holds_at(guard.id, e) {
+                    races.push(Reversal { e, process, second: None });
+                }
             });
-        }
+        });
     }
 
     /// Lists the accesses of each location, and finds out what was read and what was taken.
@@ -194,7 +203,8 @@ impl ObservedOrder {
         first <= second && self.clocks[second * self.stride + process.index()] >= trace.index(first)
     }
 
-    /// The events of other processes that happen before an event directly and not before its process's previous one.
+    /// The events of other processes that happen before an event directly and not before its process's previous one. Gives
+    /// how many accesses were looked at.
     fn find_candidates<R: Run>(
         &mut self,
         trace: &Trace,
@@ -203,14 +213,16 @@ impl ObservedOrder {
         rules: Rules,
         at: usize,
         previous: Option<usize>,
-    ) {
+    ) -> usize {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
+        let mut compared = 0;
         for location in trace.accesses(at).iter().flat_map(|access| access.locations()) {
             let Some(kind) = kind_at(trace.accesses(at), location) else { continue };
             let list = &self.touched[location.0 as usize];
             let own = list.partition_point(|touch| (touch.at as usize) < at);
             for touch in list[..own].iter().rev() {
+                compared += 1;
                 let first = touch.at as usize;
                 let edge = self.edge(trace, run, conflicts, rules, (first, touch.kind), (at, kind));
                 let known = previous.is_some_and(|previous| self.happens_before(trace, first, previous));
@@ -226,6 +238,7 @@ impl ObservedOrder {
             }
         }
         self.candidates = candidates;
+        compared
     }
 
     /// How an access of a location orders a later one.
