@@ -12,7 +12,7 @@ use super::shadow::{is_location, is_quiet};
 use super::stubs::{Passing, Stub, stubs};
 use super::thread::Order;
 use super::world::{World, current};
-use super::{arrive, heap};
+use super::{arrive, bounds, heap};
 
 /// A thread is about to access `N` bytes.
 #[inline(always)]
@@ -73,7 +73,7 @@ pub(super) unsafe fn announce<const N: usize>(
         }
         // Now, when the access is about to be made: somebody may have freed it in the meantime.
         if !heap::is_fine(world, address, N) {
-            heap::check(&mut *world, address, N, place, kind);
+            bounds::check(&mut *world, address, N, place, kind);
         }
     }
 }
@@ -92,6 +92,7 @@ pub(super) fn announce_any(
     // SAFETY: a thread of the world runs here. The reference ends before the thread is suspended.
     let many = {
         let world = unsafe { &mut *current() };
+        bounds::check_extent(world, address, size, place, kind);
         world.notice(address, size, kind, &mut ranges.accesses)
     };
     match (many, ranges.accesses.first()) {
@@ -109,7 +110,7 @@ pub(super) fn announce_any(
         }
     }
     // SAFETY: as above. Somebody may have freed it in the meantime.
-    heap::check(unsafe { &mut *current() }, address, size, place, kind);
+    bounds::check(unsafe { &mut *current() }, address, size, place, kind);
     many > 0
 }
 

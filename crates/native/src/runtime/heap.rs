@@ -97,14 +97,15 @@ pub(super) fn is_allocated(world: &World, address: usize, size: usize) -> bool {
     unsafe { is_fine(world, address, size) }
 }
 
-/// Ends the running thread if an access is of heap memory that is not allocated, or of memory of nobody.
-pub(super) fn check(world: &mut World, address: usize, size: usize, place: usize, kind: AccessKind) {
-    let Some(thread) = world.slots.owner(address) else {
-        return check_outside(world, address, size, place, kind);
-    };
-    if address < world.slots.slot(thread).heap {
-        return;
-    }
+/// Ends the running thread if an access is of memory of a thread's heap that is not allocated.
+pub(super) fn check(
+    world: &mut World,
+    thread: usize,
+    address: usize,
+    size: usize,
+    place: usize,
+    kind: AccessKind,
+) {
     let known = world.blocks.before(thread, address).copied();
     let fault = match known {
         Some(block) if address + size <= block.address + block.size => match block.freed {
@@ -122,25 +123,6 @@ pub(super) fn check(world: &mut World, address: usize, size: usize, place: usize
     let what = if kind.is_read() { "reads" } else { "writes" };
     let message = format!("{} {what} {fault}", world.name_of(world.running));
     arrive::fail_here(FailureKind::Memory, message, place);
-}
-
-/// Memory that is neither a thread's nor a variable. To read it is harmless, or a fault that the system tells.
-fn check_outside(world: &mut World, address: usize, size: usize, place: usize, kind: AccessKind) {
-    let end = address.saturating_add(size);
-    let inside = world.image.extent.contains(&address) && end <= world.image.extent.end;
-    if kind.is_read()
-        || inside
-        || ptr::without_provenance(address) == world.errno.cast_const()
-        || address < 4096
-    {
-        return;
-    }
-    let message = format!(
-        "the program writes to {address:#x}{}, which is none of its variables: memory of libraries is not supported",
-        world.at_place(place)
-    );
-    world.refuse(message);
-    arrive::stop_here();
 }
 
 impl World {

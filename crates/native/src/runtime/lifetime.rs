@@ -70,8 +70,11 @@ pub(super) fn initialise(
     parameter: u64,
     place: usize,
 ) {
-    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-    let object = unsafe { (*current()).object(address, class) };
+    // SAFETY: a thread of the world runs here; the references end before it is suspended.
+    let object = unsafe {
+        super::bounds::check_foreign(&mut *current(), address, place, AccessKind::Write);
+        (*current()).object(address, class)
+    };
     arrive::operate(&mut Initialise { object, value, parameter }, place);
     // SAFETY: the program passes memory for the object; a wild pointer faults, and the thread is thrown out.
     unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(0, size) };

@@ -11,6 +11,7 @@ mod atomic;
 mod attributes;
 mod barrier;
 mod blocks;
+mod bounds;
 mod choice;
 mod condition;
 mod exit;

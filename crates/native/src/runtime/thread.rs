@@ -178,8 +178,8 @@ impl Thread {
         }
     }
 
-    /// Makes the record that of a thread which is about to start.
-    pub(crate) fn begin(&mut self, body: Body) {
+    /// Makes the record that of a thread which is about to start. Its stack begins below so many bytes.
+    pub(crate) fn begin(&mut self, body: Body, reserved: usize) {
         self.status = Status::Running;
         self.pending = Pending::Nothing;
         (self.events, self.spawned, self.errno) = (0, 0, 0);
@@ -191,7 +191,7 @@ impl Thread {
         self.quiet.clear();
         self.kept_quiet.clear();
         let (Some(base), Some(limit)) =
-            (StackPointer::new(self.slot.stack_base), StackPointer::new(self.slot.stack_limit))
+            (StackPointer::new(self.slot.stack_base - reserved), StackPointer::new(self.slot.stack_limit))
         else {
             return;
         };

@@ -176,7 +176,7 @@ impl World {
             at_exit: Vec::new(),
             registry,
             keys: Vec::new(),
-            arguments: Arguments::new(&options.arguments)?,
+            arguments: Arguments::new(&options.arguments, options.stack_size)?,
             errno: ptr::null_mut(),
             owner: 0,
             runs: 0,
@@ -257,7 +257,8 @@ impl World {
             let locations = std::array::from_fn(|_| self.partition.other());
             self.threads.push(Thread::new(slot, locations));
         }
-        self.thread_mut(id).begin(body);
+        let reserved = if id == MAIN { self.arguments.size } else { 0 };
+        self.thread_mut(id).begin(body, reserved);
         self.created.push(id);
         self.starting.push(id);
         Some(id)
