@@ -12,7 +12,7 @@ use super::shadow::{is_location, is_quiet};
 use super::stubs::{Passing, Stub, stubs};
 use super::thread::Order;
 use super::world::{World, current};
-use super::{arrive, bounds, heap};
+use super::{arrive, bounds, heap, limits};
 
 /// A thread is about to access `N` bytes.
 #[inline(always)]
@@ -92,6 +92,9 @@ pub(super) fn announce_any(
     // SAFETY: a thread of the world runs here. The reference ends before the thread is suspended.
     let many = {
         let world = unsafe { &mut *current() };
+        if limits::reached().is_some() {
+            world.stop_at_limit();
+        }
         bounds::check_extent(world, address, size, place, kind);
         world.notice(address, size, kind, &mut ranges.accesses)
     };

@@ -26,6 +26,7 @@ use super::script::Taken;
 use super::shadow::Partition;
 use super::snapshot::Snapshots;
 use super::spin::Spins;
+use super::stops::Stops;
 use super::thread::{self, Body, Pending, Status, Thread};
 use super::{Options, Races, signals};
 
@@ -86,6 +87,7 @@ pub(crate) struct World {
     pub(crate) over: bool,
     /// The thread that was stopped in an endless loop last, and where it was.
     pub(crate) stuck: Option<(String, mazurka_program::Place)>,
+    pub(crate) stops: Stops,
     /// Set when the execution can't go on.
     pub(crate) fatal: Option<Stop>,
     /// What the program does that is not supported, if some execution has come to it.
@@ -123,6 +125,8 @@ pub(crate) struct World {
     pub(crate) turns: u64,
     /// Whether the next variable that is read and that nobody has written is to be a location.
     pub(crate) expose: bool,
+    /// Whether the execution is only run on to find out more before the search begins again.
+    pub(crate) ahead: bool,
     /// How many executions have come to their end.
     pub(crate) completed: u64,
 }
@@ -166,6 +170,7 @@ impl World {
             assumed: false,
             over: false,
             stuck: None,
+            stops: Stops::default(),
             fatal: None,
             refused: None,
             story: None,
@@ -189,6 +194,7 @@ impl World {
             heap_offset,
             turns: 0,
             expose: false,
+            ahead: false,
             completed: 0,
             options,
         })
