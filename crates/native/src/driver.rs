@@ -13,6 +13,7 @@ mod flags;
 mod gimple;
 mod library;
 mod llvm;
+mod zones;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -24,6 +25,7 @@ use directory::Directory;
 use elf::Names;
 use library::Judgement;
 pub(crate) use library::readable;
+pub(crate) use zones::room_behind;
 
 /// What to build.
 #[derive(Clone, Debug, Default)]

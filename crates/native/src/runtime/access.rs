@@ -8,7 +8,7 @@ use mazurka_program::{Access, AccessKind, Label, Location};
 
 use super::memory::peek;
 use super::operation::{Operation, Step};
-use super::shadow::{is_location, is_quiet};
+use super::shadow::{NOBODYS, is_location, is_quiet};
 use super::stubs::{Passing, Stub, stubs};
 use super::thread::Order;
 use super::world::{World, current};
@@ -42,10 +42,11 @@ pub(super) unsafe fn announce<const N: usize>(
             return;
         };
         let first = *word;
-        if (*world).alone {
-        } else if rest < N {
+        if rest < N || first == NOBODYS || *word.add(N - 1) == NOBODYS {
             announce_any(address, N, place, kind, order);
             return;
+        }
+        if (*world).alone {
         } else if is_quiet(first, (*world).running, !kind.is_read())
             && std::slice::from_raw_parts(word, N).iter().all(|&other| other == first)
         {

@@ -1,7 +1,8 @@
 //! Whether memory is the program's to access: its variables, the heap, the stacks and variables of its threads.
 //!
 //! What is judged here is certain: an access that is told is wrong in the execution that is told. An address that lies in
-//! some object of the program is taken to be meant, since a pointer does not say of what it was made.
+//! some object of the program is taken to be meant, since a pointer does not say of what it was made. See [`super::zones`] for what
+//! lies between variables, and [`super::indices`] for what compilers know of arrays.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
@@ -10,7 +11,8 @@ use std::ptr;
 use mazurka_program::{AccessKind, FailureKind};
 
 use super::memory::PAGE;
-use super::world::World;
+use super::thread::Status;
+use super::world::{MAIN, World};
 use super::{arrive, heap};
 
 /// Addresses of programs are below this.
@@ -25,10 +27,18 @@ pub(super) fn check(world: &mut World, address: usize, size: usize, place: usize
         Some(owner) if address >= world.slots.slot(owner).heap => {
             heap::check(world, owner, address, size, place, kind);
         }
-        Some(_) => {}
+        Some(owner) => check_own(world, owner as u32, address, place, kind),
         None if world.image.variables.contains(&address) => {}
         None => check_foreign(world, address, place, kind),
     }
+}
+
+/// Ends the running thread if an access is of a stack or of thread-local variables, and what was there is gone for certain: its
+/// thread has ended, or the frame was left. A frame that was left and whose place another one has taken is not told apart.
+fn check_own(world: &mut World, owner: u32, address: usize, place: usize, kind: AccessKind) {
+    let (name, what) = (world.name_of(world.running), verb(kind));
+    let Some(gone) = world.gone(owner, address) else { return };
+    arrive::fail_here(FailureKind::Memory, format!("{name} {what} {gone}"), place);
 }
 
 /// Ends the running thread if so many bytes are more than there can be from an address on, whatever others do: nothing is to be
@@ -36,7 +46,7 @@ pub(super) fn check(world: &mut World, address: usize, size: usize, place: usize
 pub(super) fn check_extent(world: &mut World, address: usize, size: usize, place: usize, kind: AccessKind) {
     let room = world.room(address);
     if size <= room {
-        return;
+        return world.check_variable(address, size, place, kind);
     }
     let (name, what) = (world.name_of(world.running), verb(kind));
     let from = world.memory_name(address, 1);
@@ -91,6 +101,31 @@ impl World {
         let variables = &self.image.variables;
         let end = if variables.contains(&address) { variables.end } else { END_OF_ADDRESSES };
         end.saturating_sub(address)
+    }
+
+    /// What was at an address of a thread's own memory, and why it is there no more; none if it may be.
+    fn gone(&self, owner: u32, address: usize) -> Option<String> {
+        let slot = self.slots.slot(owner as usize);
+        let of_main =
+            |size: usize| owner == MAIN && (slot.stack_base - size..slot.stack_base).contains(&address);
+        let Some(state) = self.threads.get(owner as usize).filter(|_| !of_main(self.arguments.size)) else {
+            return None;
+        };
+        match (state.status, self.frame_of(owner)) {
+            (Status::Absent, _) => Some("the memory of a thread that was not created".to_owned()),
+            // When the program ends, nobody knows how long its last frames are there.
+            _ if state.exits => None,
+            (Status::Finished, _) if address < slot.stack_base => {
+                Some(format!("a variable on the stack of {}, which has ended", self.name_of(owner)))
+            }
+            (Status::Finished, _) => {
+                Some(format!("a thread-local variable of {}, which has ended", self.name_of(owner)))
+            }
+            (_, Some(frame)) if (slot.stack_limit..frame).contains(&address) => {
+                Some(format!("a variable of a function of {} that has returned", self.name_of(owner)))
+            }
+            _ => None,
+        }
     }
 
     /// A part of the object that is no variable.

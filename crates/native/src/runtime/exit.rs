@@ -66,6 +66,7 @@ fn end_of_program(place: usize) {
     // SAFETY: a thread of the world runs here; no reference is kept across calls of the program.
     unsafe {
         let world = current();
+        (*world).me().exits = true;
         super::tls::run_destructors();
         registry::end(place);
         while let Some(handler) = (*world).at_exit.pop() {
@@ -122,7 +123,10 @@ extern "C-unwind" fn exit(_status: i32) -> ! {
 
 extern "C-unwind" fn quick_exit(_status: i32) -> ! {
     // SAFETY: a thread of the world runs here.
-    unsafe { (*current()).over = true };
+    unsafe {
+        (*current()).me().exits = true;
+        (*current()).over = true;
+    }
     finish_here()
 }
 

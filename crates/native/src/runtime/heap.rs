@@ -74,7 +74,8 @@ const ALIGN: usize = 16;
 /// Between two blocks.
 const GAP: usize = 16;
 
-/// Whether an access of `size` bytes is known to be of allocated memory, if it is of the heap.
+/// Whether an access of `size` bytes is known to be of allocated memory, if it is of the heap; and of a frame or a variable that the
+/// running thread has to itself, if it is of a stack or of thread-local variables.
 ///
 /// # Safety
 /// A thread of the world must run here.
@@ -83,8 +84,13 @@ pub(super) unsafe fn is_fine(world: *const World, address: usize, size: usize) -
     // SAFETY: by the contract of this function nobody else uses the world.
     unsafe {
         let at = address.wrapping_sub((*world).heap_start);
-        if at >= (*world).heap_len || at & (SLOT - 1) < (*world).heap_offset {
+        if at >= (*world).heap_len {
             return true;
+        }
+        if at & (SLOT - 1) < (*world).heap_offset {
+            // In the slot of the running thread, and not below the frame that calls.
+            let frame = (*world).registers().0.wrapping_sub((*world).heap_start);
+            return at >= frame && at ^ frame < SLOT;
         }
         let allocated = (*world).granules.get(at);
         (at & 15) + size <= usize::from(allocated)

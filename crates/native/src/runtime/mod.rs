@@ -21,6 +21,7 @@ mod futex;
 mod hang;
 mod heap;
 mod image;
+mod indices;
 mod leaks;
 mod lifetime;
 mod limits;
@@ -52,6 +53,7 @@ mod time;
 mod tls;
 mod user;
 mod world;
+mod zones;
 
 pub use leaks::Leak;
 pub use options::{Built, MainExits, Native, Options, Races, load};
@@ -80,6 +82,7 @@ fn interposed() -> Vec<stubs::Stub> {
     attributes::interposed(&mut list);
     choice::interposed(&mut list);
     blocks::interposed(&mut list);
+    indices::interposed(&mut list);
     stdio::interposed(&mut list);
     time::interposed(&mut list);
     list

@@ -10,7 +10,8 @@ use std::cell::UnsafeCell;
 use std::rc::Rc;
 
 use mazurka_program::{
-    Failure, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Run, State, Stop,
+    Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Run,
+    State, Stop,
 };
 
 use super::limits::Limit;
@@ -203,8 +204,7 @@ impl NativeRun {
             self.end_at_limit()?;
         }
         if self.enabled_at[self.script.len()].is_empty() {
-            // Who was stopped was so at no particular place, and would be waited for again.
-            if !self.told && self.world().is_due() && !self.world().stops.any_here() {
+            if !self.told && self.world().is_due() && self.world().can_be_checked() {
                 self.check_itself()?;
             }
             self.world().conclude();
@@ -233,7 +233,9 @@ impl NativeRun {
         let label = std::mem::take(&mut world.label);
         let checked = world.check_itself(&self.script);
         world.stops.forget_new();
-        if let Err(stop) = checked {
+        if let Err(stop) = checked
+            && world.can_be_checked()
+        {
             // Who is stopped at a limit does not repeat itself.
             let stop = limits::reached().map_or(stop, Limit::stop);
             return Err(world.fatal.get_or_insert(stop).clone());
@@ -408,6 +410,12 @@ impl World {
             self.refresh();
         }
         self.trouble()
+    }
+
+    /// Whether the present execution should come to the same in any order that respects its labels. Not if somebody was stopped in a
+    /// loop, wherever that was, nor if memory was gone: when a frame is left, or a thread ends, is in no label.
+    fn can_be_checked(&self) -> bool {
+        !self.stops.any_here() && self.failures.iter().all(|failure| failure.kind != FailureKind::Memory)
     }
 
     /// Nobody can take a step.

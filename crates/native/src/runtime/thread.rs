@@ -113,6 +113,8 @@ pub(crate) struct Thread {
     pub(crate) result: usize,
     pub(crate) detached: bool,
     pub(crate) joined: bool,
+    /// Whether it has begun to end the program.
+    pub(crate) exits: bool,
     /// Whether its thread-local variables are there.
     pub(crate) has_locals: bool,
     /// The first free address of its heap.
@@ -163,6 +165,7 @@ impl Thread {
             result: 0,
             detached: false,
             joined: false,
+            exits: false,
             has_locals: false,
             heap: slot.heap,
             specific: Vec::new(),
@@ -185,6 +188,7 @@ impl Thread {
         (self.events, self.spawned, self.errno) = (0, 0, 0);
         (self.body, self.result) = (body, 0);
         (self.detached, self.joined, self.has_locals) = (false, false, false);
+        (self.exits, self.registers) = (false, (0, 0));
         (self.heap, self.atomic, self.clock) = (self.slot.heap, 0, super::time::BEGINNING);
         self.specific.clear();
         self.at_exit.clear();
@@ -223,12 +227,12 @@ impl Thread {
         #[rustfmt::skip]
         let Thread {
             status, pending, routine, yielder, slot, events, spawned, errno, end, wake, handle, body, result, detached, joined,
-            has_locals, heap, specific, at_exit, kept, quiet, kept_quiet, atomic, created, clock, registers, task,
+            exits, has_locals, heap, specific, at_exit, kept, quiet, kept_quiet, atomic, created, clock, registers, task,
         } = other;
         (self.status, self.pending, self.yielder) = (*status, *pending, *yielder);
         (self.slot, self.end, self.wake, self.handle) = (*slot, *end, *wake, *handle);
         (self.events, self.spawned, self.errno, self.body) = (*events, *spawned, *errno, *body);
-        (self.result, self.detached, self.joined) = (*result, *detached, *joined);
+        (self.result, self.detached, self.joined, self.exits) = (*result, *detached, *joined, *exits);
         (self.has_locals, self.heap, self.clock) = (*has_locals, *heap, *clock);
         (self.atomic, self.created, self.registers, self.task) = (*atomic, *created, *registers, *task);
         self.specific.clone_from(specific);

@@ -28,6 +28,7 @@ use super::snapshot::Snapshots;
 use super::spin::Spins;
 use super::stops::Stops;
 use super::thread::{self, Body, Pending, Status, Thread};
+use super::zones::Zone;
 use super::{Options, Races, signals};
 
 /// The thread that runs `main`.
@@ -58,6 +59,8 @@ pub(crate) struct World {
     pub(crate) shadow: Shadow,
     pub(crate) slots: Slots,
     pub(crate) image: Image,
+    /// What is between the variables.
+    pub(crate) zones: Vec<Zone>,
     pub(crate) threads: Vec<Thread>,
     /// The threads of this execution, in the order of their creation.
     pub(crate) created: Vec<u32>,
@@ -150,6 +153,7 @@ impl World {
             shadow,
             slots,
             image,
+            zones: Vec::new(),
             threads: Vec::new(),
             created: Vec::new(),
             starting: Vec::new(),
@@ -306,7 +310,8 @@ impl World {
     pub(crate) fn switch_to(&mut self, thread: u32) {
         let state = &mut self.threads[thread as usize];
         state.status = Status::Running;
-        let (routine, errno) = (state.routine(), state.errno);
+        let (routine, errno, registers) = (state.routine(), state.errno, state.registers);
+        self.put_registers_back(registers);
         self.running = thread;
         self.turns += 1;
         let world: *mut World = self;
