@@ -310,6 +310,25 @@ fn accesses_that_are_right() {
              }",
         ),
         (
+            "sizes",
+            "struct __attribute__((packed)) { unsigned x : 20, y : 4; } bits;
+             struct __attribute__((packed)) { char c; long double d; } wide;
+             struct { int n; int rest[]; } longer = {8, {1, 2, 3, 4, 5, 6, 7, 8}};
+             struct three { char c[3]; } one, two;
+             int *literal = (int[]){1, 2, 3};
+             _Atomic char flag;
+             int main(void) {
+               bits.x = 7;
+               bits.y = 3;
+               wide.d += 1;
+               one = two;
+               flag++;
+               int sum = 0;
+               for (int i = 0; i < longer.n; i++) sum += longer.rest[i];
+               return sum + (literal[2] = 1) != 37;
+             }",
+        ),
+        (
             "after-the-end-of-main",
             "static void *run(void *it) { *(int *)it += 1; return 0; }
              int main(void) { int x = 0; pthread_t t; pthread_create(&t, 0, run, &x); return 0; }",
@@ -339,5 +358,7 @@ fn accesses_that_are_right() {
     ];
     for compiler in compilers() {
         all_pass(&rows, &["--", compiler]);
+        // All but the last, which takes long to compile.
+        all_pass(&rows[..rows.len() - 1], &["--", compiler, "-O2"]);
     }
 }

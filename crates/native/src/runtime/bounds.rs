@@ -36,8 +36,8 @@ pub(super) fn check(world: &mut World, address: usize, size: usize, place: usize
 /// Ends the running thread if an access is of a stack or of thread-local variables, and what was there is gone for certain: its
 /// thread has ended, or the frame was left. A frame that was left and whose place another one has taken is not told apart.
 fn check_own(world: &mut World, owner: u32, address: usize, place: usize, kind: AccessKind) {
-    let (name, what) = (world.name_of(world.running), verb(kind));
     let Some(gone) = world.gone(owner, address) else { return };
+    let (name, what) = (world.name_of(world.running), verb(kind));
     arrive::fail_here(FailureKind::Memory, format!("{name} {what} {gone}"), place);
 }
 

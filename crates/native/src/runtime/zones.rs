@@ -15,8 +15,8 @@ use super::shadow::NOBODYS;
 use super::world::World;
 use crate::driver::room_behind;
 
-/// What aligning the next variable may add to the room behind one.
-const MOST_PADDING: usize = 64;
+/// What aligning the next variable may add to the room behind one, and less than what has no symbol there.
+const MOST_PADDING: usize = 32;
 
 /// Room between two variables. Addresses are relative to where the object is loaded.
 pub(crate) struct Zone {
