@@ -106,11 +106,12 @@ impl World {
     /// What was at an address of a thread's own memory, and why it is there no more; none if it may be.
     fn gone(&self, owner: u32, address: usize) -> Option<String> {
         let slot = self.slots.slot(owner as usize);
-        let of_main =
-            |size: usize| owner == MAIN && (slot.stack_base - size..slot.stack_base).contains(&address);
-        let Some(state) = self.threads.get(owner as usize).filter(|_| !of_main(self.arguments.size)) else {
+        // What `main` was given is there until the program ends.
+        let arguments = slot.stack_base - self.arguments.size..slot.stack_base;
+        if owner == MAIN && arguments.contains(&address) {
             return None;
-        };
+        }
+        let state = self.threads.get(owner as usize)?;
         match (state.status, self.frame_of(owner)) {
             (Status::Absent, _) => Some("the memory of a thread that was not created".to_owned()),
             // When the program ends, nobody knows how long its last frames are there.

@@ -91,7 +91,7 @@ pub(super) unsafe fn why_stop(world: *mut World, instruction: usize) -> Option<W
         unsafe { (&raw mut (*world).expose).write_volatile(true) };
     }
     // SAFETY: as above.
-    let (most, why) = match unsafe { (*world).ahead } {
+    let (most, why) = match unsafe { (*world).stops.ahead } {
         true => (AHEAD.min(patience), Why::Limit),
         false => (patience, Why::Hang),
     };

@@ -123,7 +123,6 @@ pub fn load(built: &Built, options: Options) -> Result<Native, String> {
     let (init, fini) = (built.init_array.iter().map(at).collect(), built.fini_array.iter().map(at).collect());
     let mut world = World::new(image, options)?;
     (world.init, world.fini) = (init, fini);
-    world.zones = super::zones::zones(&built.object);
     world.mark_zones();
     // SAFETY: the function has no conditions.
     world.errno = unsafe { libc::__errno_location() };

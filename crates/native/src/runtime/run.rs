@@ -445,7 +445,7 @@ impl World {
     /// search begins again anyhow.
     #[cold]
     fn look_ahead(&mut self) {
-        (self.scripted, self.ahead) = (0, true);
+        (self.scripted, self.stops.ahead) = (0, true);
         let mut last = self.running;
         for _ in 0..LOOK_AHEAD {
             let after = self.enabled.iter().find(|process| process.0 > last);
@@ -456,7 +456,7 @@ impl World {
                 break;
             }
         }
-        self.ahead = false;
+        self.stops.ahead = false;
         self.fatal = Some(Stop::Bound("the search has to be begun again".to_owned()));
     }
 }

@@ -31,6 +31,8 @@ pub(crate) struct Stops {
     known: Vec<(Vec<(u32, u32)>, Stopped)>,
     /// Those of the present execution, or of the script that is being taken again.
     here: Vec<Stopped>,
+    /// Whether the execution is only run on to find out more before the search begins again.
+    pub(crate) ahead: bool,
     /// One that is to be remembered, when somebody knows the steps.
     new: Option<Stopped>,
 }

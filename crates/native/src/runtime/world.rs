@@ -28,7 +28,6 @@ use super::snapshot::Snapshots;
 use super::spin::Spins;
 use super::stops::Stops;
 use super::thread::{self, Body, Pending, Status, Thread};
-use super::zones::Zone;
 use super::{Options, Races, signals};
 
 /// The thread that runs `main`.
@@ -59,8 +58,6 @@ pub(crate) struct World {
     pub(crate) shadow: Shadow,
     pub(crate) slots: Slots,
     pub(crate) image: Image,
-    /// What is between the variables.
-    pub(crate) zones: Vec<Zone>,
     pub(crate) threads: Vec<Thread>,
     /// The threads of this execution, in the order of their creation.
     pub(crate) created: Vec<u32>,
@@ -128,8 +125,6 @@ pub(crate) struct World {
     pub(crate) turns: u64,
     /// Whether the next variable that is read and that nobody has written is to be a location.
     pub(crate) expose: bool,
-    /// Whether the execution is only run on to find out more before the search begins again.
-    pub(crate) ahead: bool,
     /// How many executions have come to their end.
     pub(crate) completed: u64,
 }
@@ -153,7 +148,6 @@ impl World {
             shadow,
             slots,
             image,
-            zones: Vec::new(),
             threads: Vec::new(),
             created: Vec::new(),
             starting: Vec::new(),
@@ -198,7 +192,6 @@ impl World {
             heap_offset,
             turns: 0,
             expose: false,
-            ahead: false,
             completed: 0,
             options,
         })

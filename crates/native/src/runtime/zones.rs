@@ -72,7 +72,7 @@ impl World {
     /// Marks what is nobody's.
     pub(crate) fn mark_zones(&mut self) {
         let (base, variables) = (self.image.base, self.image.variables.clone());
-        for Zone { range, .. } in &self.zones {
+        for Zone { range, .. } in &self.image.zones {
             let (start, end) = (base + range.start, (base + range.end).min(variables.end));
             if variables.contains(&start) {
                 self.shadow.words(start, end - start).fill(NOBODYS);
@@ -90,8 +90,9 @@ impl World {
             return;
         };
         let at = first - self.image.base;
-        let after = self.zones.partition_point(|zone| zone.range.start <= at);
-        let Some(Zone { before, behind, range }) = after.checked_sub(1).map(|last| &self.zones[last]) else {
+        let after = self.image.zones.partition_point(|zone| zone.range.start <= at);
+        let Some(Zone { before, behind, range }) = after.checked_sub(1).map(|last| &self.image.zones[last])
+        else {
             return;
         };
         let name = |range: &Range<usize>| self.memory_name(self.image.base + range.start, range.len());
