@@ -75,9 +75,9 @@ fn a_failure_before_a_time_limit_is_told() {
         int count; atomic_int late;
         static void work(void) { count++; if (late++) for (;;) {} }",
     );
-    let (outcome, time) = timed("told", &text, &["--timeout", "3"]);
+    let (outcome, time) = timed("told", &text, &["--timeout", "2", "--", "--patience=3"]);
     outcome.expect(1, &["failure: data-race", "replay: mazurka check"]);
-    assert!(time < 6.0, "{time} s");
+    assert!(time < 9.0, "{time} s");
 }
 
 /// To tell a hang takes no second look at it: the report, with schedule and trace, comes as soon as it was found.

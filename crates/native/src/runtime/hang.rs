@@ -75,8 +75,8 @@ pub(super) unsafe fn why_stop(world: *mut World, instruction: usize) -> Option<W
     let known = unsafe { (*world).stops.known(depth, (*world).running) };
     // SAFETY: as above.
     let in_program = unsafe { (*world).image.extent.contains(&instruction) };
-    let limit = limits::reached().map(|_| Why::Limit);
-    if let Some(why) = known.or(limit) {
+    if known || limits::reached().is_some() {
+        let why = if known { Why::Hang } else { Why::Limit };
         return in_program.then_some(why);
     }
     let (seen_turns, seen_depth, ticks) = SEEN.with(Cell::get);

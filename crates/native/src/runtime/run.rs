@@ -14,7 +14,6 @@ use mazurka_program::{
     State, Stop,
 };
 
-use super::limits::Limit;
 use super::script::Taken;
 use super::spin::GUARDS;
 use super::thread::{Pending, Status};
@@ -233,11 +232,11 @@ impl NativeRun {
         let label = std::mem::take(&mut world.label);
         let checked = world.check_itself(&self.script);
         world.stops.forget_new();
+        // Who is stopped at a limit does not repeat itself.
+        let checked = limits::reached().map_or(checked, |limit| Err(limit.stop()));
         if let Err(stop) = checked
-            && world.can_be_checked()
+            && (world.can_be_checked() || limits::reached().is_some())
         {
-            // Who is stopped at a limit does not repeat itself.
-            let stop = limits::reached().map_or(stop, Limit::stop);
             return Err(world.fatal.get_or_insert(stop).clone());
         }
         self.rerun()?;
@@ -415,7 +414,9 @@ impl World {
     /// Whether the present execution should come to the same in any order that respects its labels. Not if somebody was stopped in a
     /// loop, wherever that was, nor if memory was gone: when a frame is left, or a thread ends, is in no label.
     fn can_be_checked(&self) -> bool {
-        !self.stops.any_here() && self.failures.iter().all(|failure| failure.kind != FailureKind::Memory)
+        !self.stops.any_here()
+            && limits::reached().is_none()
+            && self.failures.iter().all(|failure| failure.kind != FailureKind::Memory)
     }
 
     /// Nobody can take a step.

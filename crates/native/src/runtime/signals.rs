@@ -172,11 +172,11 @@ impl World {
     pub(crate) fn report_fault(&mut self, thread: u32, fault: Fault) {
         let name = self.name_of(thread);
         let Fault { signal, address, overflow, stopped, .. } = fault;
-        let is_new = stopped.is_some_and(|why| self.stops.note(self.depth, thread, why));
         self.over = true;
         if stopped == Some(Why::Limit) {
             return;
         }
+        let is_new = stopped.is_some() && self.stops.note(self.depth, thread);
         let (kind, message) = match signal {
             _ if overflow => {
                 let size = self.slots.stack_size() / 1024;
