@@ -34,6 +34,9 @@ pub fn run(arguments: &CheckArgs, worker: Option<&Worker>) -> Result<u8, Trouble
                 return native::delegate(files, &arguments.front_end, &arguments.limits, 1);
             };
             let program = worker.load(&arguments.front_end)?;
+            if job.schedule.is_none() {
+                program.limit(arguments.limits.timeout, Some(arguments.limits.memory()));
+            }
             let mut report = job.judge(&program, native::WORDING, &mut NoMonitor)?;
             native::refuse(&program, &report)?;
             native::tell_output(&program, &mut report);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mazurka_explore::{Algorithm, Options};
+use mazurka_explore::{Algorithm, Limits, Options};
 use mazurka_program::{Explain, Program};
 use mazurka_report::json::survey_json;
 use mazurka_report::{Progress, Subject, Survey, SurveyRow, survey_row};
@@ -24,7 +24,7 @@ pub fn run(arguments: &CompareArgs, worker: Option<&Worker>) -> Result<u8, Troub
         (FrontEnd::Litmus, [file, ..]) => {
             let program = litmus::load(file, &arguments.front_end)?;
             algorithms.iter().try_for_each(|&algorithm| litmus::suit(&program, algorithm))?;
-            rows(&program, algorithms, arguments)
+            rows(&program, algorithms, arguments, &no_more)
         }
         (FrontEnd::Native, files) => {
             algorithms.iter().try_for_each(|&algorithm| native::suit(algorithm))?;
@@ -32,13 +32,15 @@ pub fn run(arguments: &CompareArgs, worker: Option<&Worker>) -> Result<u8, Troub
             let Some(worker) = worker else {
                 return native::delegate(files, &arguments.front_end, &arguments.limits, searches);
             };
-            rows(&worker.load(&arguments.front_end)?, algorithms, arguments)
+            let program = worker.load(&arguments.front_end)?;
+            let limit = |limits: &Limits| program.limit(limits.time, limits.memory);
+            rows(&program, algorithms, arguments, &limit)
         }
         (_, files) => {
             let (program, wishes) = abs::load(files, &arguments.front_end)?;
             wishes.refuse()?;
             algorithms.iter().try_for_each(|&algorithm| wishes.suit(algorithm))?;
-            rows(&program, algorithms, arguments)
+            rows(&program, algorithms, arguments, &no_more)
         }
     };
     let program = input::name_of(&arguments.files);
@@ -47,8 +49,17 @@ pub fn run(arguments: &CompareArgs, worker: Option<&Worker>) -> Result<u8, Troub
     report(&Survey { subject, rows }, &not_run, arguments, colour)
 }
 
-/// A row for each algorithm, and the algorithms that were not run because of an interruption.
-fn rows<P>(program: &P, algorithms: Vec<Algorithm>, arguments: &CompareArgs) -> (Vec<SurveyRow>, Vec<String>)
+/// Front ends whose steps take no time to speak of need not know of limits.
+fn no_more(_limits: &Limits) {}
+
+/// A row for each algorithm, and the algorithms that were not run because of an interruption. The front end is told of the
+/// limits of each search before it begins.
+fn rows<P>(
+    program: &P,
+    algorithms: Vec<Algorithm>,
+    arguments: &CompareArgs,
+    limit: &dyn Fn(&Limits),
+) -> (Vec<SurveyRow>, Vec<String>)
 where
     P: Program,
     P::Run: Explain,
@@ -59,7 +70,9 @@ where
             progress.update(counts, share);
             interrupt::asked()
         };
-        survey_row(program, algorithm, &options(arguments, algorithm), Some(watch))
+        let options = options(arguments, algorithm);
+        limit(&options.limits);
+        survey_row(program, algorithm, &options, Some(watch))
     };
     let mut rows = Vec::new();
     let mut left = algorithms.into_iter();

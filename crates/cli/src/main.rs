@@ -6,6 +6,7 @@
 
 mod abs;
 mod args;
+mod attend;
 mod check;
 mod compare;
 mod guard;

@@ -6,13 +6,11 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
-use std::os::unix::process::{ExitStatusExt, parent_id};
+use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Parser;
 use mazurka_explore::Algorithm;
@@ -26,6 +24,7 @@ use mazurka_program::{FailureKind, Footprints, Label, Program, Run, Schedule};
 use mazurka_report::{Leak, Method, Report, Wording};
 
 use crate::args::LimitArgs;
+use crate::attend::{Allowance, attend};
 use crate::trouble::Trouble;
 use crate::{interrupt, output};
 
@@ -36,10 +35,6 @@ pub const WORDING: Wording = Wording { process: "thread", ..Wording::COMMAND };
 const WORKER: &str = "native-worker";
 /// Says that the object is what a worker can read from its input: a file without a name.
 const INPUT: &str = "-";
-/// What a worker may take besides what the search may keep: the program's memory, and ours.
-const ROOM: u64 = 2 << 30;
-/// What a worker may take longer than the search may: telling a failure runs it again.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Of what a program printed, so much is told.
 const MOST_OUTPUT: usize = 4000;
 
@@ -229,21 +224,16 @@ pub fn delegate(
         BuildError::Unsupported(why) => Trouble::unsupported(why),
     })?;
     output::stderr(&built.warnings);
-    let most_time = limits.timeout.map(|time| time * searches + PATIENCE);
-    let most_memory = limits.memory().saturating_add(ROOM);
+    let time = limits.timeout.and_then(|time| time.checked_mul(searches));
+    let allowance = Allowance { time, memory: limits.memory() };
     let mut child = built
         .into_file()
         .and_then(worker)
         .map_err(|error| Trouble::input(format!("no worker can be started: {error}")))?;
     let _interruptible = interrupt::listen();
-    let (status, report) = attend(&mut child, most_time, most_memory)?;
-    match status.code() {
-        Some(code @ 0..=3) => {
-            output::stdout(&report)?;
-            Ok(code as u8)
-        }
-        _ => Err(Trouble::input(death(status))),
-    }
+    let (status, report) = attend(&mut child, &allowance)?;
+    output::stdout(&report)?;
+    Ok(status)
 }
 
 /// Starts a worker, which is given the object as its input.
@@ -260,76 +250,6 @@ fn worker(object: File) -> std::io::Result<Child> {
         .stdin(object)
         .stdout(Stdio::piped())
         .spawn()
-}
-
-/// Waits until a worker has ended, and gives what it wrote. One that takes too much is ended.
-fn attend(child: &mut Child, time: Option<Duration>, memory: u64) -> Result<(ExitStatus, String), Trouble> {
-    let mut stdout = child.stdout.take();
-    let reader = thread::spawn(move || {
-        let mut report = Vec::new();
-        // What can't be read to its end is of a worker that died.
-        stdout.as_mut().map(|stdout| stdout.read_to_end(&mut report));
-        report
-    });
-    let begin = Instant::now();
-    let mut pause = Duration::from_millis(1);
-    let status = loop {
-        if let Some(status) = child.try_wait().map_err(Trouble::internal)? {
-            break status;
-        }
-        let too_much = if time.is_some_and(|time| begin.elapsed() > time) {
-            Some("took much longer than --timeout allows and was ended".to_owned())
-        } else if resident(child.id()) > memory {
-            Some(format!(
-                "took more than {} MiB of memory and was ended; --max-memory raises that",
-                memory >> 20
-            ))
-        } else {
-            None
-        };
-        if let Some(what) = too_much {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(Trouble::input(format!(
-                "the process in which the program ran {what}: there is no verdict"
-            )));
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(50));
-    };
-    let report = reader.join().unwrap_or_default();
-    Ok((status, String::from_utf8_lossy(&report).into_owned()))
-}
-
-/// The bytes of memory that a process has; 0 if that is not to be found out.
-fn resident(process: u32) -> u64 {
-    const PAGE: u64 = 4096;
-    let text = std::fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
-    text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE
-}
-
-fn death(status: ExitStatus) -> String {
-    let how = match status.signal() {
-        Some(signal) => format!("was ended by signal {signal}{}", signal_name(signal)),
-        None => format!("ended in an unexpected way ({status})"),
-    };
-    format!(
-        "the process in which the program ran {how}: there is no verdict. Most likely the program wrote over memory that is \
-         not its own; a sanitizer (-fsanitize=address) may show where"
-    )
-}
-
-fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        4 => " (SIGILL)",
-        6 => " (SIGABRT)",
-        7 => " (SIGBUS)",
-        8 => " (SIGFPE)",
-        9 => " (SIGKILL)",
-        11 => " (SIGSEGV)",
-        15 => " (SIGTERM)",
-        _ => "",
-    }
 }
 
 /// Tells what the program printed in the execution that the report tells.
@@ -457,11 +377,5 @@ mod tests {
         let worker = Worker::of(&mut arguments).unwrap();
         assert_eq!((worker.parent, worker.columns, worker.colour), (7, 80, true));
         assert_eq!(arguments, ["mazurka", "check", "a.c"]);
-    }
-
-    #[test]
-    fn a_death_is_told() {
-        let told = death(ExitStatus::from_raw(11));
-        assert!(told.contains("was ended by signal 11 (SIGSEGV): there is no verdict"), "{told}");
     }
 }

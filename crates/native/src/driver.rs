@@ -14,6 +14,7 @@ mod gimple;
 mod library;
 mod llvm;
 mod standard;
+mod zones;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -27,6 +28,7 @@ use library::Judgement;
 pub(crate) use library::readable;
 pub use standard::ReleaseSequences;
 use standard::Standard;
+pub(crate) use zones::room_behind;
 
 /// What to build.
 #[derive(Clone, Debug, Default)]

@@ -12,6 +12,8 @@ mod native;
 mod native_cxx;
 mod native_kinds;
 mod native_leftovers;
+mod native_limits;
+mod native_memory;
 mod native_reports;
 mod native_sync;
 mod outcomes;

@@ -112,7 +112,10 @@ fn a_worker_that_dies_is_no_pass() {
     let output = command.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{stderr}");
-    assert!(stderr.contains("was ended by signal 9 (SIGKILL): there is no verdict"), "{stderr}");
+    assert!(
+        stderr.contains("was killed from outside, by signal 9 (SIGKILL): there is no verdict"),
+        "{stderr}"
+    );
 }
 
 #[test]

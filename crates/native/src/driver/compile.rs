@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use super::compiler::{Compiler, Family};
 use super::standard::Standard;
+use super::zones::make_room;
 use super::{Audited, BuildError, gimple, llvm};
 
 /// How every file is compiled: as it is written, with places, for a shared object, and with calls of library functions
@@ -25,11 +26,23 @@ const COMMON: [&str; 11] = [
     "-fsanitize=thread",
 ];
 
-/// Reads that clang leaves out because a write follows are announced; entries of functions are not.
-const FOR_CLANG: [&str; 4] =
-    ["-mllvm", "-tsan-instrument-read-before-write=1", "-mllvm", "-tsan-instrument-func-entry-exit=0"];
-const FOR_GCC: [&str; 4] =
-    ["--param", "tsan-instrument-func-entry-exit=0", "--param", "tsan-distinguish-volatile=1"];
+/// Reads that clang leaves out because a write follows are announced; entries of functions are not. Indices of arrays whose size
+/// is known are checked: clang's `bounds` is more than that, and stops without a word.
+const FOR_CLANG: [&str; 5] = [
+    "-mllvm",
+    "-tsan-instrument-read-before-write=1",
+    "-mllvm",
+    "-tsan-instrument-func-entry-exit=0",
+    "-fsanitize=array-bounds",
+];
+const FOR_GCC: [&str; 6] = [
+    "-fdata-sections",
+    "--param",
+    "tsan-instrument-func-entry-exit=0",
+    "--param",
+    "tsan-distinguish-volatile=1",
+    "-fsanitize=bounds",
+];
 
 /// How all is linked: nothing of the usual beginning and end of a program, everything bound at once, and to the object
 /// itself where that is possible.
@@ -180,8 +193,10 @@ impl Kit<'_> {
         let audited = llvm::repair(&read(&code)?)?;
         write(&code, &audited.text)?;
         let mut command = self.compiler.command();
-        command.args(["-c", "-O0", "-fPIC", "-Wno-override-module", "-o"]).arg(&object).arg(&code);
+        command.args(["-c", "-O0", "-fPIC", "-fdata-sections", "-Wno-override-module", "-o"]);
+        command.arg(&object).arg(&code);
         run(command)?;
+        make_room(&object).map_err(BuildError::Unsupported)?;
         Ok(Compiled { object, audited, warnings })
     }
 
@@ -198,6 +213,7 @@ impl Kit<'_> {
         command.arg(format!("-fdump-tree-optimized-lineno={}", dump.display()));
         command.args(["-c", "-o"]).arg(&object).arg(source);
         let warnings = run(command)?;
+        make_room(&object).map_err(BuildError::Unsupported)?;
         // A file without functions has no dump.
         let audited = if dump.exists() { gimple::audit(&read(&dump)?)? } else { Audited::default() };
         Ok(Compiled { object, audited, warnings })

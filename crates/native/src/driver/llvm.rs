@@ -245,7 +245,7 @@ impl Repairer<'_> {
         }
         let place = debug_location(line);
         body.lines
-            .push(format!("  call void @__tsan_{way}_range(ptr {address}, i64 {}){place}", size_of(kind)));
+            .push(format!("  call void @__tsan_{way}_range(ptr {address}, i64 {}){place}", bytes_of(kind)));
         Ok(())
     }
 
@@ -336,6 +336,13 @@ fn operation(line: &str) -> &str {
         Some((name, operation)) if name.starts_with('%') => operation,
         _ => line,
     }
+}
+
+/// How many bytes an access of a type touches. Of an integer those that have its bits: bit-fields of 24 bits may be all that an
+/// object has, although such a number takes four bytes in an array.
+fn bytes_of(kind: &str) -> String {
+    let bits = kind.strip_prefix('i').and_then(|bits| bits.parse::<u64>().ok());
+    bits.map_or_else(|| size_of(kind), |bits| bits.div_ceil(8).to_string())
 }
 
 /// The size of a type, as the compiler works it out.

@@ -8,11 +8,11 @@ use mazurka_program::{Access, AccessKind, Location};
 
 use super::memory::peek;
 use super::operation::{Operation, Step};
-use super::shadow::{is_location, is_quiet};
+use super::shadow::{NOBODYS, is_location, is_quiet};
 use super::stubs::{Passing, Stub, stubs};
 use super::thread::Order;
 use super::world::{World, current};
-use super::{arrive, heap};
+use super::{arrive, bounds, heap, limits};
 
 /// A thread is about to access `N` bytes.
 #[inline(always)]
@@ -42,10 +42,11 @@ pub(super) unsafe fn announce<const N: usize>(
             return;
         };
         let first = *word;
-        if (*world).alone {
-        } else if rest < N {
+        if rest < N || first == NOBODYS || *word.add(N - 1) == NOBODYS {
             announce_any(address, N, place, kind, order);
             return;
+        }
+        if (*world).alone {
         } else if is_quiet(first, (*world).running, !kind.is_read())
             && std::slice::from_raw_parts(word, N).iter().all(|&other| other == first)
         {
@@ -73,7 +74,7 @@ pub(super) unsafe fn announce<const N: usize>(
         }
         // Now, when the access is about to be made: somebody may have freed it in the meantime.
         if !heap::is_fine(world, address, N) {
-            heap::check(&mut *world, address, N, place, kind);
+            bounds::check(&mut *world, address, N, place, kind);
         }
     }
 }
@@ -103,6 +104,10 @@ pub(super) fn announce_range(
     // SAFETY: a thread of the world runs here. The reference ends before the thread is suspended.
     let many = {
         let world = unsafe { &mut *current() };
+        if limits::reached().is_some() {
+            world.stop_at_limit();
+        }
+        bounds::check_extent(world, address, size, place, kind);
         world.notice(address, size, kind, &mut ranges.accesses)
     };
     match (many, ranges.accesses.first) {
@@ -120,7 +125,7 @@ pub(super) fn announce_range(
         }
     }
     // SAFETY: as above. Somebody may have freed it in the meantime.
-    heap::check(unsafe { &mut *current() }, address, size, place, kind);
+    bounds::check(unsafe { &mut *current() }, address, size, place, kind);
     many > 0
 }
 

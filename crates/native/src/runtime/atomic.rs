@@ -9,7 +9,7 @@ use super::operation::{Operation, Step, Wait};
 use super::stubs::{Passing, Stub, stubs};
 use super::thread::Order;
 use super::world::{World, current};
-use super::{arrive, caller, heap};
+use super::{arrive, bounds, caller, heap};
 
 /// What the number of a memory order says.
 fn order(number: i32) -> Order {
@@ -168,7 +168,7 @@ fn compare(address: usize, size: usize, expected: u64, orders: (Order, Order), p
         }
         // Somebody may have freed it before.
         if !heap::is_fine(current(), address, size) {
-            heap::check(&mut *current(), address, size, place, AccessKind::Update);
+            bounds::check(&mut *current(), address, size, place, AccessKind::Update);
         }
         let value = peek(address, size);
         (*current()).note_change(address, size, value, value == expected, place);

@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
+use std::ptr;
 
 use mazurka_program::FailureKind;
 
@@ -27,13 +28,13 @@ pub(crate) struct Handler {
 /// Runs the program: what its first thread does.
 pub(super) fn run_main() {
     // SAFETY: the first thread of the world runs here. The functions are the program's, with the types of the platform's
-    // conventions; the arguments live as long as the world.
+    // conventions; room was left for the arguments.
     unsafe {
         let world = current();
-        let pointers = &mut (*world).arguments.pointers;
-        let (count, arguments) = (pointers.len() - 1, pointers.as_mut_ptr());
-        let environment = arguments.add(count).expose_provenance();
-        let arguments = [count, arguments.expose_provenance(), environment];
+        let end = (*world).me().slot.stack_base;
+        let (count, pointers) = (*world).arguments.lay_out(end);
+        let environment = pointers + count * size_of::<usize>();
+        let arguments = [count, pointers, environment];
         for at in 0..(*world).init.len() {
             call((&(*world).init)[at], arguments);
         }
@@ -76,6 +77,7 @@ fn end_of_program(place: usize) {
     // SAFETY: a thread of the world runs here; no reference is kept across calls of the program.
     unsafe {
         let world = current();
+        (*world).me().exits = true;
         super::tls::run_destructors();
         registry::end(place);
         while let Some(handler) = (*world).at_exit.pop() {
@@ -138,7 +140,10 @@ const EXITS: &str = "ends the program with status";
 extern "C-unwind" fn quick_exit(status: i32) -> ! {
     judge_status(status, caller(), EXITS);
     // SAFETY: a thread of the world runs here.
-    unsafe { (*current()).over = true };
+    unsafe {
+        (*current()).me().exits = true;
+        (*current()).over = true;
+    }
     finish_here()
 }
 
@@ -214,21 +219,47 @@ extern "C-unwind" fn stack_smashed() -> ! {
     arrive::fail_here(FailureKind::Memory, "a function wrote past the end of its variables".to_owned(), place)
 }
 
-/// The arguments of `main`: the texts, and pointers to them with a null pointer at the end.
+/// The arguments of `main`: they lie where its stack begins, as they do in every process, since a program may write them.
 pub(super) struct Arguments {
-    _texts: Vec<CString>,
-    pub(super) pointers: Vec<usize>,
+    texts: Vec<CString>,
+    /// The bytes of the texts and of the pointers to them, with a null pointer at the end.
+    pub(super) size: usize,
 }
 
 impl Arguments {
-    pub(super) fn new(arguments: &[String]) -> Result<Arguments, String> {
+    pub(super) fn new(arguments: &[String], stack_size: usize) -> Result<Arguments, String> {
         let texts: Result<Vec<CString>, _> = std::iter::once("program")
             .chain(arguments.iter().map(String::as_str))
             .map(CString::new)
             .collect();
         let texts = texts.map_err(|_| "an argument of the program has a zero byte".to_owned())?;
-        let pointers = texts.iter().map(|text| text.as_ptr().expose_provenance()).chain([0]).collect();
-        Ok(Arguments { _texts: texts, pointers })
+        let bytes: usize = texts.iter().map(|text| text.as_bytes_with_nul().len()).sum();
+        let size = (bytes + (texts.len() + 1) * size_of::<usize>()).next_multiple_of(16);
+        if size > stack_size / 2 {
+            return Err("the arguments of the program take more than half of its stack".to_owned());
+        }
+        Ok(Arguments { texts, size })
+    }
+
+    /// Writes them to the end of a stack. Gives how many there are, and where the pointers to them are.
+    ///
+    /// # Safety
+    /// So many bytes before the end must be memory of the stack that nobody uses.
+    unsafe fn lay_out(&self, end: usize) -> (usize, usize) {
+        let pointers = end - self.size;
+        let mut text = pointers + (self.texts.len() + 1) * size_of::<usize>();
+        // SAFETY: by the contract of this function: texts and pointers have that size.
+        unsafe {
+            let pointer = ptr::with_exposed_provenance_mut::<usize>(pointers);
+            for (at, bytes) in self.texts.iter().map(|text| text.as_bytes_with_nul()).enumerate() {
+                pointer.add(at).write(text);
+                ptr::with_exposed_provenance_mut::<u8>(text)
+                    .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+                text += bytes.len();
+            }
+            pointer.add(self.texts.len()).write(0);
+        }
+        (self.texts.len(), pointers)
     }
 }
 

@@ -36,13 +36,23 @@ impl World {
         let state = self.thread(thread);
         match state.status {
             Status::Parked => Some(state.registers),
-            Status::Running if thread == self.running => {
-                let (stack, base) = self.registers();
-                // Who has just gone on has called no stub since, but others have.
-                let own = (state.slot.stack_limit..state.slot.stack_base).contains(&stack);
-                Some(if own { (stack, base) } else { state.registers })
-            }
+            Status::Running if thread == self.running => Some(self.registers()),
             _ => None,
+        }
+    }
+
+    /// The lowest address of a frame of the program on the stack of a thread, or one below it, if that is known.
+    pub(crate) fn frame_of(&self, thread: u32) -> Option<usize> {
+        self.registers_of(thread).map(|(stack, _)| stack)
+    }
+
+    /// The thread that is resumed is where it called the stub at which it was suspended.
+    #[inline]
+    pub(crate) fn put_registers_back(&mut self, (stack, base): (usize, usize)) {
+        // SAFETY: the page is the stub's, and has room for these.
+        unsafe {
+            *self.image.caller.add(STACK) = stack;
+            *self.image.caller.add(BASE) = base;
         }
     }
 

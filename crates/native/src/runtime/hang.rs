@@ -3,7 +3,7 @@
 //! The timer counts the CPU time of the thread of the operating system that runs the program. At each tick the handler looks
 //! whether anything has happened since the last one; if nothing has for as long as the options say, and if the program's
 //! own code runs, the coroutine is made to end, as after a fault. Code of libraries and of the runtime is left alone: it
-//! comes to an end, and the next tick finds the program's.
+//! comes to an end, and the next tick finds the program's. The same happens when a limit of the search has been reached.
 //!
 //! Who spins on a variable that nobody has written so far comes to no operation either, since others can't notice that it
 //! reads. So long before that, what a thread goes on reading and nobody has written becomes a location: the search begins
@@ -15,6 +15,8 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::time::Duration;
 
+use super::limits;
+use super::stops::Why;
 use super::world::World;
 
 /// How often the handler looks.
@@ -22,6 +24,9 @@ const TICK: Duration = Duration::from_millis(50);
 
 /// After so many ticks without an operation, a variable that the thread reads is exposed; and again after as many more.
 const EXPOSE: u32 = 2;
+
+/// How long a thread may run where the search begins again in any case: long enough for variables to be exposed.
+const AHEAD: Duration = Duration::from_millis(200);
 
 thread_local! {
     static TIMER: Cell<libc::timer_t> = const { Cell::new(ptr::null_mut()) };
@@ -59,17 +64,25 @@ pub(super) fn start() {
     }
 }
 
-/// Whether the thread that runs has done so for too long. Called by the handler at each tick.
+/// Why the thread that runs is to be stopped, if it is. Called by the handler at each tick.
 ///
 /// # Safety
 /// A thread of the world must run, and be interrupted.
-pub(super) unsafe fn is_stuck(world: *mut World, instruction: usize) -> bool {
+pub(super) unsafe fn why_stop(world: *mut World, instruction: usize) -> Option<Why> {
     // SAFETY: by the contract of this function; these fields are plain numbers.
     let (turns, depth, patience) = unsafe { ((*world).turns, (*world).depth, (*world).options.patience) };
+    // SAFETY: as above; who changes these is not interrupted here.
+    let known = unsafe { (*world).stops.known(depth, (*world).running) };
+    // SAFETY: as above.
+    let in_program = unsafe { (*world).image.extent.contains(&instruction) };
+    if known || limits::reached().is_some() {
+        let why = if known { Why::Hang } else { Why::Limit };
+        return in_program.then_some(why);
+    }
     let (seen_turns, seen_depth, ticks) = SEEN.with(Cell::get);
     if (turns, depth) != (seen_turns, seen_depth) {
         SEEN.with(|cell| cell.set((turns, depth, 0)));
-        return false;
+        return None;
     }
     let ticks = ticks.saturating_add(1);
     SEEN.with(|cell| cell.set((turns, depth, ticks)));
@@ -78,6 +91,9 @@ pub(super) unsafe fn is_stuck(world: *mut World, instruction: usize) -> bool {
         unsafe { (&raw mut (*world).expose).write_volatile(true) };
     }
     // SAFETY: as above.
-    let in_program = unsafe { (*world).image.extent.contains(&instruction) };
-    in_program && TICK * ticks >= patience
+    let (most, why) = match unsafe { (*world).stops.ahead } {
+        true => (AHEAD.min(patience), Why::Limit),
+        false => (patience, Why::Hang),
+    };
+    (in_program && TICK * ticks >= most).then_some(why)
 }

@@ -74,7 +74,8 @@ const ALIGN: usize = 16;
 /// Between two blocks.
 const GAP: usize = 16;
 
-/// Whether an access of `size` bytes is known to be of allocated memory, if it is of the heap.
+/// Whether an access of `size` bytes is known to be of allocated memory, if it is of the heap; and of a frame or a variable that the
+/// running thread has to itself, if it is of a stack or of thread-local variables.
 ///
 /// # Safety
 /// A thread of the world must run here.
@@ -83,8 +84,13 @@ pub(super) unsafe fn is_fine(world: *const World, address: usize, size: usize) -
     // SAFETY: by the contract of this function nobody else uses the world.
     unsafe {
         let at = address.wrapping_sub((*world).heap_start);
-        if at >= (*world).heap_len || at & (SLOT - 1) < (*world).heap_offset {
+        if at >= (*world).heap_len {
             return true;
+        }
+        if at & (SLOT - 1) < (*world).heap_offset {
+            // In the slot of the running thread, and not below the frame that calls.
+            let frame = (*world).registers().0.wrapping_sub((*world).heap_start);
+            return at >= frame && at ^ frame < SLOT;
         }
         let allocated = (*world).granules.get(at);
         (at & 15) + size <= usize::from(allocated)
@@ -97,14 +103,15 @@ pub(super) fn is_allocated(world: &World, address: usize, size: usize) -> bool {
     unsafe { is_fine(world, address, size) }
 }
 
-/// Ends the running thread if an access is of heap memory that is not allocated, or of memory of nobody.
-pub(super) fn check(world: &mut World, address: usize, size: usize, place: usize, kind: AccessKind) {
-    let Some(thread) = world.slots.owner(address) else {
-        return check_outside(world, address, size, place, kind);
-    };
-    if address < world.slots.slot(thread).heap {
-        return;
-    }
+/// Ends the running thread if an access is of memory of a thread's heap that is not allocated.
+pub(super) fn check(
+    world: &mut World,
+    thread: usize,
+    address: usize,
+    size: usize,
+    place: usize,
+    kind: AccessKind,
+) {
     let known = world.blocks.before(thread, address).copied();
     let fault = match known {
         Some(block) if address + size <= block.address + block.size => match block.freed {
@@ -122,25 +129,6 @@ pub(super) fn check(world: &mut World, address: usize, size: usize, place: usize
     let what = if kind.is_read() { "reads" } else { "writes" };
     let message = format!("{} {what} {fault}", world.name_of(world.running));
     arrive::fail_here(FailureKind::Memory, message, place);
-}
-
-/// Memory that is neither a thread's nor a variable. To read it is harmless, or a fault that the system tells.
-fn check_outside(world: &mut World, address: usize, size: usize, place: usize, kind: AccessKind) {
-    let end = address.saturating_add(size);
-    let inside = world.image.extent.contains(&address) && end <= world.image.extent.end;
-    if kind.is_read()
-        || inside
-        || ptr::without_provenance(address) == world.errno.cast_const()
-        || address < 4096
-    {
-        return;
-    }
-    let message = format!(
-        "the program writes to {address:#x}{}, which is none of its variables: memory of libraries is not supported",
-        world.at_place(place)
-    );
-    world.refuse(message);
-    arrive::stop_here();
 }
 
 impl World {

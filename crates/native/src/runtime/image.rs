@@ -18,6 +18,7 @@ use object::{LittleEndian, Object, ObjectSection, SectionFlags, elf};
 
 use super::memory::PAGE;
 use super::stubs;
+use super::zones::{Zone, zones};
 
 const PT_LOAD: u32 = 1;
 const PT_TLS: u32 = 7;
@@ -41,6 +42,8 @@ pub(crate) struct Image {
     /// All of the object.
     pub(crate) extent: Range<usize>,
     pub(crate) variables: Range<usize>,
+    /// What is between them.
+    pub(crate) zones: Vec<Zone>,
     saved: Vec<u8>,
     /// By page of `variables`.
     is_hot: Vec<bool>,
@@ -79,7 +82,9 @@ impl Image {
             return Err(last_error());
         }
         // SAFETY: the handle is that of an object that was just loaded.
-        unsafe { Image::of(handle, end_of_variables(object)) }
+        let mut image = unsafe { Image::of(handle, end_of_variables(object))? };
+        image.zones = zones(object);
+        Ok(image)
     }
 
     /// # Safety
@@ -130,6 +135,7 @@ impl Image {
             base,
             extent: base..end,
             saved: saved.to_vec(),
+            zones: Vec::new(),
             is_hot: vec![false; pages],
             // With room for all: pages are added by the handler of a signal.
             hot: Vec::with_capacity(pages),

@@ -109,8 +109,11 @@ pub(super) fn initialise(
     parameter: u64,
     place: usize,
 ) {
-    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-    let object = unsafe { (*current()).object(address, class) };
+    // SAFETY: a thread of the world runs here; the references end before it is suspended.
+    let object = unsafe {
+        super::bounds::check_foreign(&mut *current(), address, place, AccessKind::Write);
+        (*current()).object(address, class)
+    };
     let mut initialise = Initialise { object, value, parameter, in_use: false };
     arrive::operate(&mut initialise, place);
     if initialise.in_use {

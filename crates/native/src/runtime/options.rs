@@ -115,6 +115,12 @@ impl Native {
         super::run::open(&self.world).stuck.clone()
     }
 
+    /// What the next search may take, from now on: time, and memory of this process besides what it has now. When it is used up, the
+    /// search ends in the middle of a step. Nothing else ends: to tell a failure takes what it takes.
+    pub fn limit(&self, time: Option<Duration>, memory: Option<u64>) {
+        super::limits::set(time, memory);
+    }
+
     /// The memory that was never freed and could not be reached at the end of some execution in which nothing went wrong.
     pub fn leaks(&self) -> Vec<super::Leak> {
         super::run::open(&self.world).leaks.list()
@@ -149,6 +155,7 @@ pub fn load(built: &Built, options: Options) -> Result<Native, String> {
     let (init, fini) = (built.init_array.iter().map(at).collect(), built.fini_array.iter().map(at).collect());
     let mut world = World::new(image, options)?;
     (world.init, world.fini) = (init, fini);
+    world.mark_zones();
     // SAFETY: the function has no conditions.
     world.errno = unsafe { libc::__errno_location() };
     let release_sequences = built.release_sequences.clone();

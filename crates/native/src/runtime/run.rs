@@ -10,14 +10,15 @@ use std::cell::UnsafeCell;
 use std::rc::Rc;
 
 use mazurka_program::{
-    Failure, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Run, State, Stop,
+    Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Run,
+    State, Stop,
 };
 
 use super::script::Taken;
 use super::spin::GUARDS;
 use super::thread::{Pending, Status};
 use super::world::{MAIN, World};
-use super::{Native, signals};
+use super::{Native, limits, signals};
 
 /// So many steps of an execution are looked at when something has been found out, to find out more at once.
 const LOOK_AHEAD: u32 = 20_000;
@@ -78,7 +79,12 @@ impl Program for Native {
         let world = open(&self.world);
         // Labels will be others.
         world.snapshots.clear();
-        std::mem::take(&mut world.partition.news)
+        let news = std::mem::take(&mut world.partition.news);
+        match news {
+            true => world.stops.clear(),
+            false => limits::lift(),
+        }
+        news
     }
 }
 
@@ -103,6 +109,7 @@ impl NativeRun {
             if world.replay().is_ok() && world.enabled.is_empty() {
                 world.conclude();
             }
+            world.stops.remember(&self.script, None);
             world.script.clear();
         }
         world
@@ -149,6 +156,7 @@ impl NativeRun {
         world.script = std::mem::take(&mut self.script);
         let result = world.replay();
         self.script = std::mem::take(&mut world.script);
+        world.stops.remember(&self.script, None);
         result
     }
 
@@ -185,16 +193,35 @@ impl NativeRun {
     pub(super) fn take(&mut self, process: ProcessId, choice: u32) -> Result<(), Stop> {
         self.catch_up()?;
         let world = self.world();
+        world.expect_stop(&self.script, process.0, choice);
         let taken = world.take(process.0, choice);
+        world.stops.remember(&self.script, Some((process.0, choice)));
         world.trouble()?;
         self.script.push(taken);
         self.note_state();
+        if limits::reached().is_some() {
+            self.end_at_limit()?;
+        }
         if self.enabled_at[self.script.len()].is_empty() {
-            if !self.told && self.world().is_due() {
+            if !self.told && self.world().is_due() && self.world().can_be_checked() {
                 self.check_itself()?;
             }
             self.world().conclude();
         }
+        Ok(())
+    }
+
+    /// The search may not take more. What went wrong in this execution so far did go wrong, and is told: it ends here.
+    #[cold]
+    fn end_at_limit(&mut self) -> Result<(), Stop> {
+        let world = open(&self.world);
+        let Some(limit) = limits::reached() else { return Ok(()) };
+        if world.failures.is_empty() {
+            return Err(world.fatal.get_or_insert(limit.stop()).clone());
+        }
+        world.over = true;
+        world.enabled.clear();
+        self.enabled_at[self.script.len()].clear();
         Ok(())
     }
 
@@ -204,7 +231,12 @@ impl NativeRun {
         let world = open(&self.world);
         let label = std::mem::take(&mut world.label);
         let checked = world.check_itself(&self.script);
-        if let Err(stop) = checked {
+        world.stops.forget_new();
+        // Who is stopped at a limit does not repeat itself.
+        let checked = limits::reached().map_or(checked, |limit| Err(limit.stop()));
+        if let Err(stop) = checked
+            && (world.can_be_checked() || limits::reached().is_some())
+        {
             return Err(world.fatal.get_or_insert(stop).clone());
         }
         self.rerun()?;
@@ -317,6 +349,7 @@ impl World {
             return self.replay_told();
         }
         let end = self.script.len() as u32;
+        self.expect_stops();
         self.begin_where_saved();
         while self.take_again_up_to(self.next_stop(end)) {
             self.save_if_worth();
@@ -337,17 +370,21 @@ impl World {
         }
         while self.depth < self.scripted {
             self.take_again();
-            if self.partition.news || self.fatal.is_some() {
+            if self.partition.news || self.fatal.is_some() || limits::reached().is_some() {
                 break;
             }
         }
         self.scripted = 0;
+        if let Some(limit) = limits::reached() {
+            self.fail(limit.stop());
+        }
         !self.partition.news && self.fatal.is_none()
     }
 
     /// The same step by step, for people.
     #[cold]
     fn replay_told(&mut self) -> Result<(), Stop> {
+        self.expect_stops();
         self.start_again()?;
         for at in 0..self.script.len() {
             let before = self.script[at];
@@ -372,6 +409,14 @@ impl World {
             self.refresh();
         }
         self.trouble()
+    }
+
+    /// Whether the present execution should come to the same in any order that respects its labels. Not if somebody was stopped in a
+    /// loop, wherever that was, nor if memory was gone: when a frame is left, or a thread ends, is in no label.
+    fn can_be_checked(&self) -> bool {
+        !self.stops.any_here()
+            && limits::reached().is_none()
+            && self.failures.iter().all(|failure| failure.kind != FailureKind::Memory)
     }
 
     /// Nobody can take a step.
@@ -401,17 +446,18 @@ impl World {
     /// search begins again anyhow.
     #[cold]
     fn look_ahead(&mut self) {
-        self.scripted = 0;
+        (self.scripted, self.stops.ahead) = (0, true);
         let mut last = self.running;
         for _ in 0..LOOK_AHEAD {
             let after = self.enabled.iter().find(|process| process.0 > last);
             let Some(next) = after.or_else(|| self.enabled.iter().next()) else { break };
             last = next.0;
             self.take(last, 0);
-            if self.fatal.is_some() {
+            if self.fatal.is_some() || limits::reached().is_some() {
                 break;
             }
         }
+        self.stops.ahead = false;
         self.fatal = Some(Stop::Bound("the search has to be begun again".to_owned()));
     }
 }

@@ -2,6 +2,7 @@
 
 use mazurka_program::{Access, Failure, FailureKind, Label, ProcessId, Stop};
 
+use super::limits;
 use super::world::World;
 
 /// A step that was taken.
@@ -39,6 +40,11 @@ impl World {
     /// Says that the program did not do what it did before, after the same steps.
     #[cold]
     pub(crate) fn not_repeated(&mut self, position: usize, thread: u32) {
+        self.scripted = 0;
+        if let Some(limit) = limits::reached() {
+            // Who is stopped at a limit does not repeat itself.
+            return self.fail(limit.stop());
+        }
         let message = format!(
             "the program does not repeat itself: after the same {position} steps, {} does something else than before. \
              Something in it depends on time, on random numbers, on memory that was never written, or on what an \
@@ -46,7 +52,6 @@ impl World {
             self.name_of(thread)
         );
         let (kind, process) = (FailureKind::Nondeterminism, Some(ProcessId(thread)));
-        self.scripted = 0;
         self.fail(Stop::Failure(Failure { kind, message, place: None, process }));
     }
 }

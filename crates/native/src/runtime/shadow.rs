@@ -17,6 +17,8 @@ const WRITTEN: u32 = 1 << 30;
 const READ: u32 = 2 << 30;
 /// Several threads have read it, and nobody has written it.
 const READ_ONLY: u32 = 3 << 30;
+/// It is between two variables: see [`super::zones`].
+pub(crate) const NOBODYS: u32 = READ_ONLY + 1;
 
 /// A range of addresses that counts as one location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,10 +13,11 @@ use std::sync::OnceLock;
 
 use mazurka_program::FailureKind;
 
-use super::hang;
 use super::memory::PAGE;
+use super::stops::Why;
 use super::thread::Routine;
 use super::world::{World, current};
+use super::{hang, limits};
 
 /// Why a thread was thrown out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub(crate) struct Fault {
     /// The instruction.
     place: usize,
     overflow: bool,
+    /// If it was the timer that struck.
+    stopped: Option<Why>,
 }
 
 thread_local! {
@@ -98,12 +101,17 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut li
         let place = registers[libc::REG_RIP as usize] as usize;
         let stack_pointer = registers[libc::REG_RSP as usize] as usize;
         let interrupted = interrupted(world, stack_pointer);
-        if signal == hang::SIGNAL && (interrupted.is_none() || !hang::is_stuck(world, place)) {
-            return;
+        let mut stopped = None;
+        if signal == hang::SIGNAL {
+            limits::look();
+            stopped = interrupted.and_then(|_| hang::why_stop(world, place));
+            if stopped.is_none() {
+                return;
+            }
         }
         let Some((routine, limit)) = interrupted else { return delegate(signal, info, context) };
         let overflow = signal == libc::SIGSEGV && (limit..limit + PAGE).contains(&address);
-        FAULT.with(|cell| cell.set(Some(Fault { signal, address, place, overflow })));
+        FAULT.with(|cell| cell.set(Some(Fault { signal, address, place, overflow, stopped })));
         leave(registers, routine);
     }
 }
@@ -163,7 +171,12 @@ impl World {
     #[cold]
     pub(crate) fn report_fault(&mut self, thread: u32, fault: Fault) {
         let name = self.name_of(thread);
-        let Fault { signal, address, overflow, .. } = fault;
+        let Fault { signal, address, overflow, stopped, .. } = fault;
+        self.over = true;
+        if stopped == Some(Why::Limit) {
+            return;
+        }
+        let is_new = stopped.is_some() && self.stops.note(self.depth, thread);
         let (kind, message) = match signal {
             _ if overflow => {
                 let size = self.slots.stack_size() / 1024;
@@ -183,13 +196,14 @@ impl World {
                 format!("{name} accesses {address:#x}, where there is no memory for it"),
             ),
         };
-        self.over = true;
         // Places of calls are after them; that of a fault is the instruction.
         let place = fault.place + 1;
         if kind == FailureKind::Hang {
             // The timer strikes anywhere in the loop, so that is no part of the failure, which must repeat itself.
             let called = || self.place(self.read_stack(thread, self.registers().0)?);
-            self.stuck = self.place(place).or_else(called).map(|at| (name, at));
+            if is_new {
+                self.stuck = self.place(place).or_else(called).map(|at| (name, at));
+            }
             return self.report(kind, message, 0);
         }
         self.report(kind, message, place);

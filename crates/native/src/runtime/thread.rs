@@ -115,6 +115,8 @@ pub(crate) struct Thread {
     pub(crate) result: usize,
     pub(crate) detached: bool,
     pub(crate) joined: bool,
+    /// Whether it has begun to end the program.
+    pub(crate) exits: bool,
     /// Whether its thread-local variables are there.
     pub(crate) has_locals: bool,
     /// The first free address of its heap.
@@ -166,6 +168,7 @@ impl Thread {
             result: 0,
             detached: false,
             joined: false,
+            exits: false,
             has_locals: false,
             heap: slot.heap,
             specific: Vec::new(),
@@ -181,20 +184,21 @@ impl Thread {
         }
     }
 
-    /// Makes the record that of a thread which is about to start.
-    pub(crate) fn begin(&mut self, body: Body) {
+    /// Makes the record that of a thread which is about to start. Its stack begins below so many bytes.
+    pub(crate) fn begin(&mut self, body: Body, reserved: usize) {
         self.status = Status::Running;
         self.pending = Pending::Nothing;
         (self.events, self.spawned, self.errno) = (0, 0, 0);
         (self.body, self.result, self.woke_of_itself) = (body, 0, false);
         (self.detached, self.joined, self.has_locals) = (false, false, false);
+        (self.exits, self.registers) = (false, (0, 0));
         (self.heap, self.atomic, self.clock) = (self.slot.heap, 0, super::time::BEGINNING);
         self.specific.clear();
         self.at_exit.clear();
         self.quiet.clear();
         self.kept_quiet.clear();
         let (Some(base), Some(limit)) =
-            (StackPointer::new(self.slot.stack_base), StackPointer::new(self.slot.stack_limit))
+            (StackPointer::new(self.slot.stack_base - reserved), StackPointer::new(self.slot.stack_limit))
         else {
             return;
         };
@@ -226,12 +230,12 @@ impl Thread {
         #[rustfmt::skip]
         let Thread {
             status, pending, routine, yielder, slot, events, spawned, errno, end, wake, handle, body, woke_of_itself, result,
-            detached, joined, has_locals, heap, specific, at_exit, kept, quiet, kept_quiet, atomic, created, clock, registers, task,
+            detached, joined, exits, has_locals, heap, specific, at_exit, kept, quiet, kept_quiet, atomic, created, clock, registers, task,
         } = other;
         (self.status, self.pending, self.yielder) = (*status, *pending, *yielder);
         (self.slot, self.end, self.wake, self.handle) = (*slot, *end, *wake, *handle);
         (self.events, self.spawned, self.errno, self.body) = (*events, *spawned, *errno, *body);
-        (self.result, self.detached, self.joined) = (*result, *detached, *joined);
+        (self.result, self.detached, self.joined, self.exits) = (*result, *detached, *joined, *exits);
         self.woke_of_itself = *woke_of_itself;
         (self.has_locals, self.heap, self.clock) = (*has_locals, *heap, *clock);
         (self.atomic, self.created, self.registers, self.task) = (*atomic, *created, *registers, *task);

@@ -12,7 +12,7 @@ use super::objects::{Class, ObjectId};
 use super::operation::Operation;
 use super::thread::Order;
 use super::world::{World, current};
-use super::{arrive, heap};
+use super::{arrive, bounds, heap};
 
 /// Where the function was called that runs now: to be asked before anything else.
 #[inline]
@@ -41,6 +41,8 @@ pub(super) fn object_at(address: usize, class: Class, place: usize, name: &str) 
         let message = format!("{name}: there is no {} at {address:#x}", class.name());
         arrive::fail_here(FailureKind::Memory, message, place);
     }
+    // SAFETY: a thread of the world runs here; the reference ends with the statement.
+    bounds::check_foreign(unsafe { &mut *current() }, address, place, AccessKind::Write);
     let memory = mark_used(address, class);
     // SAFETY: a thread of the world runs here; the reference ends before it can be suspended.
     let world = unsafe { &mut *current() };
@@ -67,7 +69,7 @@ pub(super) fn operate_on(object: ObjectId, name: &str, operation: &mut dyn Opera
     }
     let address = world.objects.address(object);
     if !heap::is_allocated(world, address, 1) {
-        heap::check(world, address, 1, place, AccessKind::Write);
+        bounds::check(world, address, 1, place, AccessKind::Write);
     }
 }
 

@@ -26,6 +26,7 @@ use super::script::Taken;
 use super::shadow::Partition;
 use super::snapshot::Snapshots;
 use super::spin::Spins;
+use super::stops::Stops;
 use super::thread::{self, Body, Pending, Status, Thread};
 use super::{Options, Races, signals};
 
@@ -88,6 +89,7 @@ pub(crate) struct World {
     pub(crate) over: bool,
     /// The thread that was stopped in an endless loop last, and where it was.
     pub(crate) stuck: Option<(String, mazurka_program::Place)>,
+    pub(crate) stops: Stops,
     /// Set when the execution can't go on.
     pub(crate) fatal: Option<Stop>,
     /// What the program does that is not supported, if some execution has come to it.
@@ -169,6 +171,7 @@ impl World {
             assumed: false,
             over: false,
             stuck: None,
+            stops: Stops::default(),
             fatal: None,
             refused: None,
             story: None,
@@ -179,7 +182,7 @@ impl World {
             at_exit: Vec::new(),
             registry,
             keys: Vec::new(),
-            arguments: Arguments::new(&options.arguments)?,
+            arguments: Arguments::new(&options.arguments, options.stack_size)?,
             errno: ptr::null_mut(),
             owner: 0,
             runs: 0,
@@ -260,7 +263,8 @@ impl World {
             let locations = std::array::from_fn(|_| self.partition.other());
             self.threads.push(Thread::new(slot, locations));
         }
-        self.thread_mut(id).begin(body);
+        let reserved = if id == MAIN { self.arguments.size } else { 0 };
+        self.thread_mut(id).begin(body, reserved);
         self.created.push(id);
         self.starting.push(id);
         Some(id)
@@ -302,7 +306,8 @@ impl World {
     pub(crate) fn switch_to(&mut self, thread: u32) {
         let state = &mut self.threads[thread as usize];
         state.status = Status::Running;
-        let (routine, errno) = (state.routine(), state.errno);
+        let (routine, errno, registers) = (state.routine(), state.errno, state.registers);
+        self.put_registers_back(registers);
         self.running = thread;
         self.turns += 1;
         let world: *mut World = self;

@@ -1,0 +1,157 @@
+//! Threads that the timer stopped in the middle of a step: in a loop without end, or because a limit was reached.
+//!
+//! Where a loop without end was met is remembered by the steps that led there. Who comes there by the same steps, to tell the failure
+//! or to go on behind it, need not wait again: the thread does the same, and is stopped when the timer strikes for the first
+//! time. Who is stopped at a limit might have gone on, and does so when it is told.
+
+use super::arrive;
+use super::script::Taken;
+use super::world::World;
+
+/// Why a thread was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// It has run for too long without coming to an operation.
+    Hang,
+    /// The search may not take longer, or more memory.
+    Limit,
+}
+
+/// A thread that was stopped in a loop, and after how many steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stopped {
+    depth: u32,
+    thread: u32,
+}
+
+/// What is known of threads that were stopped in loops.
+#[derive(Default)]
+pub(crate) struct Stops {
+    /// With the steps that led there: thread and outcome.
+    known: Vec<(Vec<(u32, u32)>, Stopped)>,
+    /// Those of the present execution, or of the script that is being taken again.
+    here: Vec<Stopped>,
+    /// Whether the execution is only run on to find out more before the search begins again.
+    pub(crate) ahead: bool,
+    /// One that is to be remembered, when somebody knows the steps.
+    new: Option<Stopped>,
+}
+
+impl Stops {
+    /// Forgets all: steps are others from now on.
+    pub(crate) fn clear(&mut self) {
+        *self = Stops::default();
+    }
+
+    /// Whether a thread of the present execution was stopped.
+    pub(crate) fn any_here(&self) -> bool {
+        !self.here.is_empty()
+    }
+
+    /// Whether a thread that runs on after so many steps is known to be in a loop without end. Called by a handler.
+    pub(crate) fn known(&self, depth: u32, thread: u32) -> bool {
+        self.here.contains(&Stopped { depth, thread })
+    }
+
+    /// A thread was stopped in a loop. Says whether that is news.
+    pub(crate) fn note(&mut self, depth: u32, thread: u32) -> bool {
+        let stopped = Stopped { depth, thread };
+        let is_new = !self.here.contains(&stopped);
+        if is_new {
+            self.here.push(stopped);
+            self.new = Some(stopped);
+        }
+        is_new
+    }
+
+    /// Remembers who was stopped last, if anybody was, after these steps.
+    #[inline]
+    pub(crate) fn remember(&mut self, script: &[Taken], last: Option<(u32, u32)>) {
+        if let Some(stopped) = self.new.take() {
+            let steps = script.iter().map(|taken| (taken.thread, taken.choice)).chain(last);
+            self.known.push((steps.take(stopped.depth as usize).collect(), stopped));
+        }
+    }
+
+    /// Who was stopped last was so on another way.
+    pub(crate) fn forget_new(&mut self) {
+        self.new = None;
+    }
+
+    /// Finds out who is stopped on the way along a script.
+    fn look_for(&mut self, script: &[Taken]) {
+        self.here.clear();
+        for (steps, stopped) in &self.known {
+            let same = |(step, taken): (&(u32, u32), &Taken)| *step == (taken.thread, taken.choice);
+            if steps.len() <= script.len() && steps.iter().zip(script).all(same) {
+                self.here.push(*stopped);
+            }
+        }
+    }
+
+    /// The same for one more step.
+    #[cold]
+    fn look_for_next(&mut self, script: &[Taken], thread: u32, choice: u32) {
+        for (steps, stopped) in &self.known {
+            let same = |(step, taken): (&(u32, u32), &Taken)| *step == (taken.thread, taken.choice);
+            if steps.len() == script.len() + 1
+                && steps.last() == Some(&(thread, choice))
+                && steps.iter().zip(script).all(same)
+            {
+                self.here.push(*stopped);
+            }
+        }
+    }
+}
+
+impl World {
+    /// Stops the running thread, which may not take more memory or time.
+    #[cold]
+    pub(crate) fn stop_at_limit(&mut self) -> ! {
+        self.over = true;
+        arrive::stop_here();
+    }
+
+    /// The script is about to be taken again.
+    #[inline]
+    pub(crate) fn expect_stops(&mut self) {
+        let World { stops, script, .. } = self;
+        if !(stops.known.is_empty() && stops.here.is_empty()) {
+            stops.look_for(script);
+        }
+    }
+
+    /// A step is about to be taken after those of a script.
+    #[inline]
+    pub(crate) fn expect_stop(&mut self, script: &[Taken], thread: u32, choice: u32) {
+        if !self.stops.known.is_empty() {
+            self.stops.look_for_next(script, thread, choice);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(threads: &[u32]) -> Vec<Taken> {
+        threads.iter().map(|&thread| Taken { thread, choice: 0, mark: 0, next: 0 }).collect()
+    }
+
+    #[test]
+    fn a_stop_is_known_after_the_same_steps_only() {
+        let mut stops = Stops::default();
+        assert!(stops.note(2, 1));
+        stops.remember(&script(&[0]), Some((1, 0)));
+        for (way, known) in [(&[0, 1][..], true), (&[0, 1, 0], true), (&[0], false), (&[0, 0, 1], false)] {
+            stops.look_for(&script(way));
+            assert_eq!(stops.known(2, 1), known, "{way:?}");
+            assert!(!stops.known(2, 0), "another thread");
+        }
+        stops.look_for(&script(&[0]));
+        stops.look_for_next(&script(&[0]), 1, 1);
+        assert!(!stops.known(2, 1), "another outcome");
+        stops.look_for_next(&script(&[0]), 1, 0);
+        assert!(stops.known(2, 1));
+    }
+}
