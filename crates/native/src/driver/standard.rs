@@ -2,7 +2,8 @@
 //!
 //! A store that releases, and is read by one that acquires, orders what came before the one with what comes after the other. In C, and
 //! in C++ before C++20, that holds too if the value that is read was stored later, by the same thread, without release: such
-//! a store continues the release sequence. C++20 took it out (P0982); C has kept it, in C23 too. Which standard a
+//! a store continues the release sequence. C++20 took it out (P0982); C has kept it, as far as we know: C23 counts
+//! as C, which can hide a race and invent none. Which standard a
 //! compiler follows, it says itself: by the macros that it defines. They are kept in the object, for who runs it.
 
 use std::fmt;
