@@ -206,7 +206,7 @@ fn what_is_initialised_in_any_way_is_right() {
 const STATUSES: [(&str, &str); 4] = [
     (
         "int main(void) { start(); join(); return x == 2 ? 0 : 3; }",
-        "exit-status: main returns 3\n  at program.c:",
+        "exit-status: main returns 3\n  at program.c:13:",
     ),
     (
         "int main(void) { start(); join(); if (x != 2) exit(4); return 0; }",

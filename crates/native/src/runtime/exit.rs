@@ -40,12 +40,14 @@ pub(super) fn run_main() {
         }
         let main = (*world).image.main;
         let status = call(main, arguments) as i32;
+        // Places are told as what a call returns to: the byte before it has to be one of the function.
+        let place = main + 1;
         if (*world).options.main_exits == MainExits::Process {
-            end_of_program(main);
+            end_of_program(place);
         } else {
             end_of_thread(0);
         }
-        judge_status(status, main, "returns");
+        judge_status(status, place, "returns");
     }
 }
 
