@@ -36,6 +36,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use mazurka_program::{Access, AccessKind, Footprints, Location, ProcessId, Program, Run};
+use mazurka_trace::dependence;
 use smallvec::{SmallVec, smallvec};
 
 use crate::optimal::{Reversal, collect_races};
@@ -261,7 +262,9 @@ impl<R: Run> Search<'_, R> {
                 if work > ORDERED_BETWEEN_LOOKS {
                     work = 0;
                     if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                        return self.walk.look_between();
+                        return self
+                            .walk
+                            .stop(NotExhaustive::Time(self.walk.options.limits.time.unwrap_or_default()));
                     }
                 }
             }
@@ -297,11 +300,12 @@ impl<R: Run> Search<'_, R> {
             if outcomes.is_none() && self.walk.has_stopped() {
                 return ControlFlow::Break(());
             }
-            if outcomes.is_none() && self.sound() {
+            // Who waits for a guard may wait for something else too, which comes only after `e`: that is no race.
+            if outcomes.is_none() && self.sound() && race.second.is_some() {
                 return self.walk.stop(NotExhaustive::Internal("a race was reversed that can't be"));
             }
             let choice = match conditional && self.walk.options.rules.views {
-                true => self.choice_of_writer(race, &v, views, &touched),
+                true => self.choice(race, &v, views, &touched),
                 false => None,
             };
             match choice {
@@ -321,19 +325,49 @@ impl<R: Run> Search<'_, R> {
     }
 
     /// If the last event of `v` reads a location that it did not read in the execution, and several writes can be the last one
-    /// of it: the sequence with each of them. `views` has those that were chosen so far.
-    fn choice_of_writer(
+    /// of it: the sequence with each of them. The same of a message that it takes after it had to wait, and of those that can be
+    /// the first. `views` has those that were chosen so far.
+    fn choice(
         &mut self,
         race: Reversal,
         v: &Sequence,
         views: Option<Views>,
         touched: &[Access],
     ) -> Option<Vec<Views>> {
-        let trace = &self.walk.trace;
         let known = race.second.filter(|&second| !self.waited_for(race.e, second)).and(v.last);
+        let fresh = self.read_for_the_first_time(v, known, touched);
+        let messages = if known.is_none() { self.rivals(v, touched) } else { Vec::new() };
+        if fresh.is_empty() && messages.len() < 2 {
+            return None;
+        }
+        let views = views.unwrap_or_else(|| self.views(race.e, v, known));
+        let trace = &self.walk.trace;
+        let of_writer = fresh.into_iter().find_map(|location| {
+            let writers = views.last_writers(trace, location);
+            let chosen = |writer| views.with_last(trace, location, writer);
+            (writers.len() > 1).then(|| writers.into_iter().map(chosen).collect())
+        });
+        if of_writer.is_some() || messages.len() < 2 {
+            return of_writer;
+        }
+        let messages = self.would_be_taken(race.e, v, messages);
+        let first = views.first_of(&messages);
+        let chosen = |&message: &usize| views.with_first(message, &messages);
+        (first.len() > 1).then(|| first.iter().map(chosen).collect())
+    }
+
+    /// The variables that the last event of `v` reads and did not read as the event that is known, if there are several writes.
+    fn read_for_the_first_time(
+        &self,
+        v: &Sequence,
+        known: Option<usize>,
+        touched: &[Access],
+    ) -> Vec<Location> {
+        let trace = &self.walk.trace;
         let written_twice = |&location: &Location| {
-            let writes = |&&k: &&usize| trace.writes(k, location);
-            v.events.iter().filter(writes).nth(1).is_some()
+            let kinds = v.events.iter().filter_map(|&k| kind_at(trace.accesses(k), location));
+            // Who looks at a mailbox in vain sees which messages are there, in whatever order.
+            kinds.filter(|&kind| !kind.is_read() && kind != AccessKind::Send).nth(1).is_some()
         };
         let reads =
             touched.iter().filter(|access| is_read(access.kind)).flat_map(|access| access.locations());
@@ -341,17 +375,39 @@ impl<R: Run> Search<'_, R> {
             let before = known.and_then(|last| kind_at(trace.accesses(last), *location));
             !before.is_some_and(is_read)
         };
-        let fresh: Vec<Location> = reads.filter(unknown).filter(written_twice).collect();
-        if fresh.is_empty() {
-            return None;
-        }
-        let views = views.unwrap_or_else(|| self.views(race.e, v, known));
+        reads.filter(unknown).filter(written_twice).collect()
+    }
+
+    /// If the last event of `v` takes a message that was sent in `v`: the events of `v` that send one to that mailbox which
+    /// nobody in `v` takes.
+    fn rivals(&self, v: &Sequence, touched: &[Access]) -> Vec<usize> {
         let trace = &self.walk.trace;
-        fresh.into_iter().find_map(|location| {
-            let writers = views.last_writers(trace, location);
-            let chosen = |writer| views.with_last(trace, location, writer);
-            (writers.len() > 1).then(|| writers.into_iter().map(chosen).collect())
-        })
+        let message = |k: usize| dependence::message(trace.accesses(k));
+        let takes = |accesses: &[Access], m: Location| kind_at(accesses, m) == Some(AccessKind::Update);
+        let Some(&sent) = v.events.iter().find(|&&k| message(k).is_some_and(|m| takes(touched, m))) else {
+            return Vec::new();
+        };
+        let mailbox = |k: usize| trace.accesses(k).iter().find(|access| is_send(access)).copied();
+        let untaken = |&k: &usize| {
+            mailbox(k) == mailbox(sent)
+                && message(k).is_some_and(|m| !v.events.iter().any(|&other| takes(trace.accesses(other), m)))
+        };
+        v.events.iter().copied().filter(untaken).collect()
+    }
+
+    /// Those of the messages sent in `v` that its last event would take, were they the only ones.
+    fn would_be_taken(&mut self, from: usize, v: &Sequence, messages: Vec<usize>) -> Vec<usize> {
+        let trace = &self.walk.trace;
+        let steps: Vec<_> = v.events.iter().map(|&k| (trace.process(k), trace.choice(k))).collect();
+        let receive = from + v.events.len();
+        let taken = self.walk.probe(from, steps.into_iter().chain([(v.process, 0)])).is_some();
+        let place = |message: usize| v.events.iter().position(|&k| k == message);
+        let selective = self.walk.options.rules.selective && taken;
+        let would = |&message: &usize| {
+            let send = place(message).map(|place| from + place);
+            !selective || send.is_some_and(|send| self.walk.run.would_take(receive, send))
+        };
+        messages.into_iter().filter(would).collect()
     }
 
     /// The orders of `v` that are the same to all who take part in it, and in what the last event read in the execution.

@@ -237,9 +237,10 @@ impl<R: Run> Search<'_, R> {
         let Some((touched, alternatives)) = self.probe(race, notdep) else {
             return match self.walk.has_stopped() {
                 true => ControlFlow::Break(()),
-                false if self.sound() => {
+                false if self.sound() && race.second.is_some() => {
                     self.walk.stop(NotExhaustive::Internal("a race was reversed that can't be"))
                 }
+                // Who waits for a guard may wait for something else too, which comes only after `e`: that is no race.
                 false => ControlFlow::Continue(()),
             };
         };

@@ -1,6 +1,7 @@
 //! Labels may say more than is needed: a step that sends may also update a location which every step of the receiver reads, as
 //! the signals do that tell a process of the end of another one. The algorithms have to do with such labels too, be the
-//! location one that the receiver reads, or one that it waits for, with a guard that always holds.
+//! location one that the receiver reads, or one that it waits for, with a guard that always holds, or with one that signals make
+//! false and true again.
 
 use mazurka_explore::{Algorithm, NoMonitor, Options, Order, explore};
 use mazurka_litmus::{Litmus, Source, compile, parse};
@@ -15,6 +16,8 @@ use mazurka_program::{
 enum Receiver {
     Reads,
     Waits,
+    /// Each signal suspends the receiver, or lets it go on again.
+    Suspended,
 }
 
 /// A program in which the sends of some processes are signals too.
@@ -29,19 +32,41 @@ struct SignalsRun<R> {
     run: R,
     receiver: Receiver,
     senders: u32,
+    /// After each number of steps, whether the receiver is suspended.
+    suspended: Vec<bool>,
+    enabled: ProcessSet,
 }
+
+impl<R: Run> SignalsRun<R> {
+    fn is_suspended(&self) -> bool {
+        self.receiver == Receiver::Suspended && self.suspended.last() == Some(&true)
+    }
+
+    fn refresh(&mut self) {
+        let suspended = self.is_suspended();
+        self.enabled = self.run.enabled().iter().filter(|&p| p != RECEIVER || !suspended).collect();
+    }
+}
+
+/// The process whose steps know of the signals.
+const RECEIVER: ProcessId = ProcessId(0);
 
 /// Far from the locations of the program.
 const SIGNAL: Location = Location(60);
 
-/// The guard that always holds.
+/// The guard that holds unless the receiver is suspended.
 const HOLDS: GuardId = GuardId(u32::MAX);
 
 impl Program for Signals {
     type Run = SignalsRun<<Litmus as Program>::Run>;
 
     fn start(&self, footprints: Footprints) -> Self::Run {
-        SignalsRun { run: self.program.start(footprints), receiver: self.receiver, senders: self.senders }
+        let run = self.program.start(footprints);
+        let (receiver, senders) = (self.receiver, self.senders);
+        let mut run =
+            SignalsRun { run, receiver, senders, suspended: vec![false], enabled: ProcessSet::new() };
+        run.refresh();
+        run
     }
 }
 
@@ -55,7 +80,7 @@ impl<R: Run> Run for SignalsRun<R> {
     }
 
     fn enabled(&self) -> &ProcessSet {
-        self.run.enabled()
+        &self.enabled
     }
 
     fn alternatives(&self, process: ProcessId) -> u32 {
@@ -64,18 +89,25 @@ impl<R: Run> Run for SignalsRun<R> {
 
     fn waiting(&self, with: &mut dyn FnMut(ProcessId, Option<Guard>)) {
         self.run.waiting(with);
+        if self.is_suspended() && self.run.enabled().contains(RECEIVER) {
+            with(RECEIVER, Some(Guard { location: SIGNAL, id: HOLDS }));
+        }
     }
 
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
         self.run.step(process, choice, label)?;
         let sends = label.accesses.iter().any(|access| access.kind == AccessKind::Send);
-        if sends && self.senders >> process.0 & 1 == 1 {
+        let signals = sends && self.senders >> process.0 & 1 == 1;
+        self.suspended.push(self.suspended[self.run.depth() - 1] != signals);
+        self.refresh();
+        if signals {
             label.touch(SIGNAL, AccessKind::Update);
         }
-        if process.0 == 0 {
+        if process == RECEIVER {
             label.touch(SIGNAL, AccessKind::Read);
-            if self.receiver == Receiver::Waits {
-                label.guard = label.guard.or(Some(Guard { location: SIGNAL, id: HOLDS }));
+            if self.receiver != Receiver::Reads {
+                assert!(label.guard.is_none(), "a step has one guard");
+                label.guard = Some(Guard { location: SIGNAL, id: HOLDS });
             }
         }
         Ok(())
@@ -83,10 +115,15 @@ impl<R: Run> Run for SignalsRun<R> {
 
     fn rewind(&mut self, depth: usize) {
         self.run.rewind(depth);
+        self.suspended.truncate(depth + 1);
+        self.refresh();
     }
 
     fn guard_holds_at(&self, guard: GuardId, depth: usize) -> bool {
-        guard == HOLDS || self.run.guard_holds_at(guard, depth)
+        match guard {
+            HOLDS => self.receiver != Receiver::Suspended || !self.suspended[depth],
+            _ => self.run.guard_holds_at(guard, depth),
+        }
     }
 
     fn would_take(&self, receive: usize, send: usize) -> bool {
@@ -110,7 +147,9 @@ impl<R: Run> Run for SignalsRun<R> {
     }
 }
 
-const PROGRAMS: [&str; 7] = [
+const PROGRAMS: [&str; 9] = [
+    "process R { receive ?a; } process P { send(R, 1); send(R, 2); } process Q { send(R, 3); } process S { send(R, 4); }",
+    "process R { receive ?a; receive ?b; } process P { send(R, 1); send(R, 2); } process Q { send(R, 3); } process S { send(R, 4); }",
     "process R { receive ?a; } process P { send(R, 1); } process Q { send(R, 2); }",
     "process R { receive ?a; receive ?b; } process P { send(R, 1); } process Q { send(R, 2); }",
     "process R { receive ?a; receive ?b; receive ?c; } process P[i in 1..=3] { send(R, i); }",
@@ -129,7 +168,7 @@ fn compiled(text: &str) -> Litmus {
 #[test]
 fn sends_that_are_signals_too() {
     for text in PROGRAMS {
-        for (receiver, senders) in [Receiver::Reads, Receiver::Waits]
+        for (receiver, senders) in [Receiver::Reads, Receiver::Waits, Receiver::Suspended]
             .into_iter()
             .flat_map(|receiver| [0b0010, 0b0110, 0b1110].map(|senders| (receiver, senders)))
         {

@@ -59,8 +59,8 @@ pub trait Run {
     /// How many outcomes the next step of an enabled process has; 1 unless the environment has a say in it.
     fn alternatives(&self, process: ProcessId) -> u32;
 
-    /// Calls `with` for each process that is neither finished nor enabled, with the guard it waits for: none if it waits for
-    /// something else besides, or instead ([`Label::waited_for`]).
+    /// Calls `with` for each process that is neither finished nor enabled, with the guard it waits for. It
+    /// may wait for something else besides, or instead ([`Label::waited_for`]): then there may be no guard.
     ///
     /// A process that was stopped by a false assumption does not wait: see [`Run::assumed`].
     fn waiting(&self, with: &mut dyn FnMut(ProcessId, Option<crate::Guard>));

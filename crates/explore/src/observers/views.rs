@@ -54,9 +54,12 @@ impl Views {
         views
     }
 
-    /// Leaves only the orders in which the write of a location that comes last here does so.
+    /// Leaves only the orders in which the write of a location that comes last here does so. Messages have no last one: who
+    /// looks at a mailbox sees them all.
     pub fn keep_last(&mut self, trace: &Trace, location: Location) {
-        if let Some(&last) = self.writers(trace, location).last() {
+        let sent =
+            |&last: &usize| kind_at(trace.accesses(self.events[last]), location) == Some(AccessKind::Send);
+        if let Some(&last) = self.writers(trace, location).last().filter(|last| !sent(last)) {
             self.put_last(trace, location, last);
         }
     }
@@ -71,6 +74,29 @@ impl Views {
             row[last] |= direct.iter().any(|&i| row[i]);
         }
         self.close_over(last);
+    }
+
+    /// Of events of the sequence, those that can be the first one of them.
+    pub fn first_of(&self, events: &[usize]) -> Vec<usize> {
+        let before = |a: usize, b: usize| self.before[self.place(a)][self.place(b)];
+        events.iter().copied().filter(|&k| !events.iter().any(|&other| before(other, k))).collect()
+    }
+
+    /// The orders in which an event that can be the first one of several is.
+    pub fn with_first(&self, first: usize, events: &[usize]) -> Views {
+        let mut views = Views { events: self.events.clone(), before: self.before.clone() };
+        let first = self.place(first);
+        for other in events.iter().map(|&other| self.place(other)).filter(|&other| other != first) {
+            let after = views.before[other].clone();
+            views.before[first].iter_mut().zip(after).for_each(|(mine, theirs)| *mine |= theirs);
+            views.before[first][other] = true;
+        }
+        views.close_over(first);
+        views
+    }
+
+    fn place(&self, event: usize) -> usize {
+        self.events.iter().position(|&k| k == event).expect("an event of the sequence")
     }
 
     /// One of the orders: what need not move stays where it was.

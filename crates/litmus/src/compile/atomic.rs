@@ -17,7 +17,7 @@ impl Compiler {
         }
         self.scope.atomic_loops = 0;
         let body = self.trees(statements);
-        let varies = self.block_varies(&body);
+        let varies = self.block_varies(guard, &body);
         let index = self.image.atomics.len() as u32;
         // A `continue` or `break` that leaves the block leaves the loop around it.
         let on_continue = self.scope.loops.last().map_or(0, |innermost| innermost.next);
@@ -79,10 +79,14 @@ impl Compiler {
         (slot != NONE).then_some(Tree::For { slot, from, to, inclusive: range.inclusive, body })
     }
 
-    fn block_varies(&self, body: &[Tree]) -> bool {
+    fn block_varies(&self, guard: u32, body: &[Tree]) -> bool {
         let mut taint: Taint = vec![false; self.scope.locals.len()];
         while self.spread(body, &mut taint) {}
-        self.trees_vary(body, &taint)
+        let guard = self.image.guards.get(guard as usize);
+        let guard_may_fail =
+            guard.is_some_and(|guard| check::may_fail(&self.image.nodes, guard.condition.node, &[]));
+        let may_fail = guard_may_fail || any_op(body, &mut |op| self.op_may_fail(op, &taint));
+        self.trees_vary(body, &taint) || may_fail && any_op(body, &mut |op| self.op_is_blind(op))
     }
 
     /// Taints the locals that are assigned from shared values; says whether there was a new one.
@@ -136,6 +140,18 @@ impl Compiler {
             Tree::Break | Tree::Continue => false,
         })
     }
+}
+
+/// Whether any operation of a block is as asked.
+fn any_op(body: &[Tree], test: &mut impl FnMut(Op) -> bool) -> bool {
+    body.iter().any(|tree| match tree {
+        Tree::Op(op) => test(*op),
+        Tree::If { arms, otherwise } => {
+            arms.iter().any(|(_, block)| any_op(block, test)) || any_op(otherwise, test)
+        }
+        Tree::For { body, .. } => any_op(body, test),
+        Tree::Break | Tree::Continue => false,
+    })
 }
 
 /// What a statement is called that may not be in an atomic block, and what to do instead.

@@ -1,6 +1,7 @@
 //! Questions about expressions: what they read, and whether what they read depends on what they read.
 //!
-//! A step *varies* if the set of what it touches depends on shared values. Inside an atomic block locals that were
+//! A step *varies* if the set of what it touches depends on shared values, or how it touches it: a step that fails has not
+//! overwritten what it would have overwritten, nor sent anything. Inside an atomic block locals that were
 //! assigned from shared values count as shared: they are *tainted*.
 
 use crate::ast::BinaryOp;
@@ -44,6 +45,18 @@ pub(super) fn varies(nodes: &[Node], id: NodeId, taint: &[bool]) -> bool {
         Node::Cell { index, .. } => depends(nodes, index, taint),
         Node::And(a, b) | Node::Or(a, b) => depends(nodes, a, taint) && reads_shared(nodes, b),
         Node::Binary(BinaryOp::Div | BinaryOp::Rem, _, b) => depends(nodes, b, taint),
+        _ => false,
+    })
+}
+
+/// Whether the expression may fail, depending on shared memory: an index or a divisor, or a result that is out of range.
+pub(super) fn may_fail(nodes: &[Node], id: NodeId, taint: &[bool]) -> bool {
+    use BinaryOp::{Add, Div, Mul, Rem, Sub};
+    any(nodes, id, &mut |node| match node {
+        Node::Cell { index: a, .. } | Node::Neg(a) => depends(nodes, a, taint),
+        Node::Binary(Add | Sub | Mul | Div | Rem, a, b) => {
+            depends(nodes, a, taint) || depends(nodes, b, taint)
+        }
         _ => false,
     })
 }

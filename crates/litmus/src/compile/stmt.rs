@@ -321,6 +321,36 @@ impl Compiler {
             }
             _ => {}
         }
-        found
+        found || self.op_is_blind(op) && self.op_may_fail(op, taint)
+    }
+
+    /// Whether an operation may end its step before it is done, depending on shared values.
+    pub(super) fn op_may_fail(&self, op: Op, taint: &[bool]) -> bool {
+        let nodes = &self.image.nodes;
+        let mut found = false;
+        check::each_expr(op, &mut |expr| found |= check::may_fail(nodes, expr, taint));
+        match op {
+            Op::Assert(index) => {
+                found || check::may_fail(nodes, self.image.conditions[index as usize].node, taint)
+            }
+            Op::Send(index) => {
+                let message = &self.image.sends[index as usize].message;
+                message.iter().any(|&part| check::may_fail(nodes, part, taint))
+            }
+            _ => found,
+        }
+    }
+
+    /// Whether an operation overwrites something without a look at it, or sends: not so if the step has failed before.
+    pub(super) fn op_is_blind(&self, op: Op) -> bool {
+        match op {
+            Op::Store { to, value } => {
+                let own = self.image.vars[to.var as usize].base;
+                let is_own = &mut |node| matches!(node, Node::Var(cell) if cell == own);
+                to.index != NONE || !check::any(&self.image.nodes, value, is_own)
+            }
+            Op::Send(_) => true,
+            _ => false,
+        }
     }
 }
