@@ -80,9 +80,10 @@ fn what_a_waiting_thread_holds_is_no_leak() {
     assert_eq!(report.failures().next().map(|failure| failure.kind()), Some("deadlock"), "{report}");
 }
 
-/// Memory is known to leak only where the operating system shows the process's own. Raw pointers are what is often forgotten.
+/// Memory is known to leak only where the operating system shows the process its own. Raw pointers are what is often forgotten,
+/// and memory that leads to other memory is the point.
 #[cfg(all(feature = "allocator", target_os = "linux"))]
-#[allow(unsafe_code)]
+#[allow(unsafe_code, clippy::vec_box, clippy::box_collection, clippy::redundant_allocation)]
 mod memory {
     use std::cell::RefCell;
     use std::hint::black_box;
