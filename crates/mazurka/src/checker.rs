@@ -211,7 +211,8 @@ impl Checker {
     }
 
     /// Whether an `Arc` that was made within the check and is left when all threads have ended is a failure: a cycle, or a handle
-    /// that was forgotten. Off unless told otherwise: statics may hold some for ever, and rightly.
+    /// that was forgotten. So is memory that modelled threads allocated, that is not freed and that nothing points to, on Linux
+    /// with the recording [`Allocator`](crate::Allocator). Off unless told otherwise: statics may hold an `Arc` for ever, and rightly.
     pub fn leaks(mut self, on: bool) -> Checker {
         self.leaks = on;
         self

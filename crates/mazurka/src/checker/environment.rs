@@ -21,7 +21,7 @@ const VARIABLES: [(&str, &str); 15] = [
     (SPURIOUS_WAKEUPS, "`1`: condition variables and `park` may wake up of themselves; `0`: they don't"),
     (SPURIOUS_POLLS, "`1`: futures may be polled though nobody woke their task; `0`: they aren't"),
     (SPURIOUS_FAILURES, "`1`: `compare_exchange_weak` may fail of itself; `0`: it doesn't"),
-    (LEAKS, "`1`: an `Arc` that nobody drops is a failure; `0`: it isn't"),
+    (LEAKS, "`1`: an `Arc` that nobody drops, and memory that nobody frees, is a failure; `0`: it isn't"),
     (REGRESSIONS, "saved failures: `on`; `read`: run but not written; `off`: neither"),
     (LOG, "`verdict` prints the verdict of each check, `progress` also how far it is; `off` neither"),
     (FULL_TRACE, "`1`: reports leave nothing out, however long an execution is"),

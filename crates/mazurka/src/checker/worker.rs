@@ -70,6 +70,7 @@ impl Worker {
         }
         let (jobs, todo) = channel::<Job>();
         let thread = builder.spawn(move || {
+            crate::runtime::heap::begin_thread();
             while let Some(job) = next(&todo) {
                 job();
             }

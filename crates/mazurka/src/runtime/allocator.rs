@@ -1,8 +1,9 @@
 //! An allocator that remembers what a check allocates, so that objects on the heap have names.
 //!
 //! It adds a look at a thread-local variable to each allocation, and within a check an entry in a log; where memory
-//! comes from and when it is given back is the affair of the allocator that it wraps. Nothing is noted when memory is
-//! freed: the last entry that contains the address of a living object is that of the object's allocation.
+//! comes from and when it is given back is the affair of the allocator that it wraps. The log notes nothing when memory is
+//! freed: the last entry that contains the address of a living object is that of the object's allocation. Where a check
+//! looks for leaks, what lives is kept apart from it, in [`heap`], and the memory of its processes is from elsewhere.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -10,6 +11,7 @@ use std::ptr;
 
 use mazurka_program::ProcessId;
 
+use super::heap::{self, Maker};
 use super::identity::Base;
 
 /// A global allocator that wraps another and remembers what checks allocate.
@@ -35,38 +37,84 @@ impl<A> Allocator<A> {
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator::new(System);
 
-// SAFETY: all memory is from and to the wrapped allocator, unchanged.
+// SAFETY: all memory is from and to the wrapped allocator, unchanged; or from the region of `heap`, which knows it by its address.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract, which is the same.
-        let memory = unsafe { self.inner.alloc(layout) };
-        note(memory, layout.size());
-        memory
+        noted(layout, || unsafe { self.inner.alloc(layout) })
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
-        let memory = unsafe { self.inner.alloc_zeroed(layout) };
-        note(memory, layout.size());
-        memory
+        noted(layout, || unsafe { self.inner.alloc_zeroed(layout) })
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller gives the memory away.
+        if heap::is_watched() && unsafe { heap::dies(memory, layout.size()) } {
+            return;
+        }
         // SAFETY: as above.
         unsafe { self.inner.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if heap::is_watched() {
+            // SAFETY: as above.
+            return unsafe { self.move_to_new(memory, layout, size) };
+        }
         // SAFETY: as above.
         let memory = unsafe { self.inner.realloc(memory, layout, size) };
-        note(memory, size);
+        note(super::log(), memory, size);
         memory
     }
 }
 
+impl<A: GlobalAlloc> Allocator<A> {
+    /// Moves what is in memory to other memory of another size, so that nothing is left behind where it was.
+    ///
+    /// # Safety
+    /// As for [`GlobalAlloc::realloc`].
+    #[cold]
+    unsafe fn move_to_new(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller vouches for the size; the new memory is another, and has room for what is copied.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !new.is_null() {
+                ptr::copy_nonoverlapping(memory, new, layout.size().min(size));
+                self.dealloc(memory, layout);
+            }
+            new
+        }
+    }
+}
+
+/// Allocates, by the function given or for who looks for leaks, and notes it.
 #[inline]
-fn note(memory: *mut u8, size: usize) {
-    if let Some(log) = super::log() {
+fn noted(layout: Layout, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
+    let log = super::log();
+    let memory = match heap::is_watched() {
+        true => watched(log, layout, allocate),
+        false => allocate(),
+    };
+    note(log, memory, layout.size());
+    memory
+}
+
+#[cold]
+fn watched(log: Option<*mut Log>, layout: Layout, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
+    // SAFETY: as in `note`.
+    let maker = log.and_then(|log| unsafe { (*log).maker() });
+    heap::allocate(layout, maker).unwrap_or_else(|| {
+        let memory = allocate();
+        heap::born(memory, layout.size(), None);
+        memory
+    })
+}
+
+#[inline]
+fn note(log: Option<*mut Log>, memory: *mut u8, size: usize) {
+    if let Some(log) = log {
         // SAFETY: a modelled process runs on this thread, and nobody else has a reference to the log then: it is used by
         // the scheduler, which is not running, and here. `push` does not allocate through the global allocator, so
         // that it is not entered again.
@@ -76,7 +124,8 @@ fn note(memory: *mut u8, size: usize) {
 
 #[derive(Clone, Copy)]
 struct Entry {
-    start: usize,
+    /// The complement of its address: who looks for pointers to leaked memory must not find them here.
+    hidden: usize,
     size: usize,
     process: ProcessId,
     step: u32,
@@ -116,6 +165,11 @@ impl Log {
         std::mem::replace(&mut self.paused, paused)
     }
 
+    /// Who allocates now, unless nothing is noted.
+    fn maker(&self) -> Option<Maker> {
+        (!self.paused).then_some(Maker { process: self.process, step: self.step })
+    }
+
     fn push(&mut self, start: usize, size: usize) {
         if self.paused {
             return;
@@ -123,7 +177,7 @@ impl Log {
         if self.len == self.capacity && !self.grow() {
             return;
         }
-        let entry = Entry { start, size, process: self.process, step: self.step };
+        let entry = Entry { hidden: !start, size, process: self.process, step: self.step };
         // SAFETY: `len < capacity`, and `entries` has room for `capacity` entries.
         unsafe { self.entries.add(self.len).write(entry) };
         self.len += 1;
@@ -162,11 +216,11 @@ impl Log {
     /// What an object at an address is named by, if it is in memory that was allocated in this execution.
     pub(crate) fn name(&self, address: usize) -> Option<Base> {
         let entries = self.entries();
-        let at = entries.iter().rposition(|entry| address.wrapping_sub(entry.start) < entry.size)?;
-        let Entry { start, size, process, step } = entries[at];
+        let at = entries.iter().rposition(|entry| address.wrapping_sub(!entry.hidden) < entry.size)?;
+        let Entry { hidden, size, process, step } = entries[at];
         let alike = |entry: &&Entry| entry.process == process && entry.step == step && entry.size == size;
         let ordinal = entries[..at].iter().rev().filter(alike).count() as u32;
-        Some(Base::Heap { process, step, size, ordinal, offset: address - start })
+        Some(Base::Heap { process, step, size, ordinal, offset: address - !hidden })
     }
 }
 

@@ -64,6 +64,11 @@ impl Cells {
         self.stamp = stamp;
     }
 
+    /// Where the cells are.
+    pub(super) fn address(&self) -> usize {
+        self.cells.as_ptr().addr()
+    }
+
     /// Gives a location its first value.
     pub(crate) fn init(&mut self, location: Location, value: u64) {
         let stamp = self.stamp;

@@ -149,6 +149,8 @@ impl World {
             panics.sort_by_key(passed_on);
             self.failures.extend(panics.drain(..).map(failure_of));
         }
+        // What processes allocated for those whom somebody was told of.
+        drop(panics);
         self.report_leaks();
     }
 

@@ -218,6 +218,14 @@ impl NameTable {
         })
     }
 
+    /// All locations, with what they are named by.
+    pub(super) fn all(&self) -> impl Iterator<Item = (Base, Location)> {
+        self.slots.iter().flat_map(|(&base, &slot)| {
+            let Slot { first, further, .. } = &self.places[slot as usize];
+            std::iter::once(*first).chain(further.iter().copied()).map(move |location| (base, location))
+        })
+    }
+
     /// The location of that name.
     pub(super) fn named(&mut self, base: Base, generation: usize) -> Location {
         let slot = self.slot(base);

@@ -1,8 +1,8 @@
-//! `Arc`s that nobody drops: cycles, and handles that were forgotten.
+//! What nobody drops: `Arc`s in cycles, handles that were forgotten, memory that was never freed.
 //!
 //! Looked for where the check says so. An `Arc` counts from when it is made in an execution to the drop of its last strong handle.
 //! What is left when all threads have ended, and nothing else went wrong, is never dropped: of what lives on in statics that is so,
-//! too.
+//! too. Of memory that is known by the allocator only, it counts that nothing points to it any more: see [`super::reach`].
 
 use std::panic::Location as Caller;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,15 +10,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mazurka_program::{Failure, FailureKind};
 use rustc_hash::FxHashMap;
 
+use super::heap::{Block, Maker, Watch};
 use super::process::Status;
-use super::{World, place_of, with_world};
+use super::{World, place_of, reach, with_world};
 
 /// The `Arc`s of an execution that live, by the address of what they share.
 #[derive(Default)]
 pub(crate) struct Living {
-    /// Whether they are looked for.
-    pub(super) watched: bool,
+    /// The memory that lives. There only if leaks are looked for.
+    watch: Option<Watch>,
     arcs: FxHashMap<usize, Made>,
+    /// The number of the first block of the execution.
+    first: u64,
+    /// Where the last step was taken, if it is a new one.
+    pub(super) last_step: Option<&'static Caller<'static>>,
 }
 
 struct Made {
@@ -34,7 +39,7 @@ static ANY: AtomicBool = AtomicBool::new(false);
 pub(crate) fn born(address: usize, kind: &'static str, place: &'static Caller<'static>) {
     if ANY.load(Ordering::Relaxed) {
         with_world(|world| {
-            if world.living.watched {
+            if world.living.watch.is_some() {
                 world.living.arcs.insert(address, Made { kind, place });
             }
         });
@@ -51,15 +56,18 @@ pub(crate) fn dies(address: usize) {
 }
 
 impl Living {
-    pub(super) fn watch(&mut self, watched: bool) {
-        self.watched = watched;
-        if watched {
-            ANY.store(true, Ordering::Relaxed);
-        }
+    pub(super) fn watch(&mut self, watch: Watch) {
+        self.watch = Some(watch);
+        ANY.store(true, Ordering::Relaxed);
     }
 
+    /// A new execution begins.
     pub(super) fn clear(&mut self) {
-        self.arcs.clear();
+        self.last_step = None;
+        if self.watch.is_some() {
+            self.arcs.clear();
+            self.first = Watch::next_birth();
+        }
     }
 }
 
@@ -68,24 +76,63 @@ impl World {
     pub(super) fn report_leaks(&mut self) {
         let ended = |process: &_| self.process(*process).status == Status::Finished;
         let regular = self.failures.is_empty() && !self.assumed && self.created.iter().all(ended);
-        if !self.living.watched || !regular {
+        if self.living.watch.is_none() || !regular {
             return;
         }
+        let leak = self.leaked_arc().or_else(|| self.leaked_memory());
+        self.failures.extend(leak);
+    }
+
+    fn leaked_arc(&self) -> Option<Failure> {
         // By place, since addresses are others in another run.
         let order = |made: &&Made| (made.place.file(), made.place.line(), made.place.column(), made.kind);
-        let Some(made) = self.living.arcs.values().min_by_key(order) else { return };
-        let count = self.living.arcs.len();
-        let others = match count - 1 {
-            0 => String::new(),
-            1 => ", nor is another".to_owned(),
-            more => format!(", nor are {more} others"),
-        };
+        let made = self.living.arcs.values().min_by_key(order)?;
+        let others = nor_others(self.living.arcs.len());
         let message = format!(
             "the Arc<{}> made at {} is never dropped{others}: all threads have ended, and handles are left, in a cycle or \
              forgotten",
             made.kind, made.place
         );
-        let (kind, place) = (FailureKind::Memory, Some(place_of(made.place)));
-        self.failures.push(Failure { kind, message, place, process: None });
+        Some(Failure { kind: FailureKind::Memory, message, place: Some(place_of(made.place)), process: None })
+    }
+
+    fn leaked_memory(&self) -> Option<Failure> {
+        let watch = self.living.watch.as_ref().filter(|watch| watch.any_since(self.living.first))?;
+        let leaked = reach::leaked(self, watch, self.living.first);
+        let &Block { size, maker: Some(maker), .. } = leaked.first()? else { return None };
+        let (when, place) = self.when(maker);
+        let message = format!(
+            "{size} bytes that thread `{}` allocated {when} are never freed{}: all threads have ended, and nothing points to \
+             them",
+            self.name_of(maker.process),
+            nor_others(leaked.len())
+        );
+        let place = place.map(place_of);
+        Some(Failure { kind: FailureKind::Memory, message, place, process: Some(maker.process) })
+    }
+
+    /// When a process allocated something, for people: after the step at a place.
+    fn when(&self, Maker { process, step }: Maker) -> (String, Option<&'static Caller<'static>>) {
+        let Some(earlier) = step.checked_sub(1) else {
+            return ("before its first step".to_owned(), self.process(process).created);
+        };
+        let mut own = self.script.iter().filter(|taken| taken.process == process);
+        let place = match own.nth(earlier as usize) {
+            Some(taken) => taken.place,
+            None => self.living.last_step,
+        };
+        match place {
+            Some(place) => (format!("after its step at {place}"), Some(place)),
+            None => (format!("after its step {step}"), None),
+        }
+    }
+}
+
+/// Of so many things one was named.
+fn nor_others(count: usize) -> String {
+    match count - 1 {
+        0 => String::new(),
+        1 => ", nor is another".to_owned(),
+        more => format!(", nor are {more} others"),
     }
 }

@@ -17,6 +17,7 @@ use std::panic::Location as Caller;
 use super::World;
 use super::cells::Until;
 use super::discoveries::Discoveries;
+use super::heap::Watch;
 use super::operation::Wait;
 use super::process::{Resume, Status};
 use super::script::Taken;
@@ -55,10 +56,15 @@ impl Program for Closure {
 
     fn start(&self, footprints: Footprints) -> ClosureRun {
         let mut spare = Spare::get();
+        // Where leaks are looked for, all memory of the world must be known: it is no root.
+        let watch = self.settings.leaks.then(|| {
+            *spare = Spare::default();
+            Watch::begin()
+        });
         let mut world = Box::new(World::new(self.settings.stack_size, &self.settings.heartbeat, &mut spare));
         world.foresee = footprints == Footprints::Static;
         world.spurious = self.settings.spurious;
-        world.living.watch(self.settings.leaks);
+        watch.into_iter().for_each(|watch| world.living.watch(watch));
         if world.spurious.failures {
             crate::sync::atomic::let_exchanges_fail();
         }
@@ -341,6 +347,7 @@ impl ClosureRun {
         match world.process_mut(process).pending.take() {
             Some(pending) => {
                 world.leave(process, pending);
+                world.living.last_step = Some(pending.place);
                 // SAFETY: the process is parked at it, and nobody else refers to it.
                 #[allow(unsafe_code)]
                 let operation = unsafe { pending.operation_mut() };

@@ -1,9 +1,10 @@
 //! The stacks of modelled processes, which are used again and again.
 
 use std::io;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
 
 /// Stacks that are not in use.
 pub(crate) struct Stacks {
@@ -45,6 +46,13 @@ impl Stacks {
     /// The size of each, but for those of threads that ask for more.
     pub(crate) fn size(&self) -> usize {
         self.size
+    }
+
+    /// Where stacks are that nobody uses.
+    pub(super) fn unused(&self) -> Vec<Range<usize>> {
+        let left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+        let sized = self.large.iter().chain(left.iter()).map(|(_, stack)| stack);
+        self.free.iter().chain(sized).map(|stack| stack.limit().get()..stack.base().get()).collect()
     }
 
     /// A stack of this size for a process.

@@ -42,6 +42,11 @@ impl Statics {
         })
     }
 
+    /// Where the copies are.
+    pub(super) fn copies(&self) -> impl Iterator<Item = usize> {
+        self.copies.iter().map(|copy| copy.memory.addr())
+    }
+
     pub(super) fn clear(&mut self) {
         self.met.clear();
         for copy in self.copies.drain(..) {
