@@ -21,6 +21,8 @@
 //! * the paper's events touch the same wherever they come, and a step that varies does not. In its new place it may read more
 //!   than before and so observe writes that nobody had observed; so it is planned with each order of these that it can
 //!   find ([`views`]: `corpus/cx17.maz` is lost in 11 of 400 orders otherwise), and so is a step that had to wait;
+//! * a step with several outcomes that others can notice is explored with all of them, but what is proved is for steps with one,
+//!   and for outcomes that touch nothing (`choose`): the verdict says so;
 //! * steps that vary, steps with several outcomes and old races are handled as in [`optimal`](crate::optimal). Old races are
 //!   left out only while no step is dependent if observed: else a new suffix may order what is in the prefix.
 //!
@@ -215,7 +217,11 @@ impl<R: Run> Search<'_, R> {
         let last = trace.len() - 1;
         if trace.alternatives(last) > 1 {
             self.trees.label_outcomes(self.nodes[last].wut, process, trace.accesses(last));
+            if !trace.accesses(last).is_empty() {
+                self.walk.miss(NotExhaustive::NotProved);
+            }
         }
+        let trace = &self.walk.trace;
         let new = trace.guard(last).is_some_and(|guard| self.conflicts.note_awaited(guard.location));
         self.done.push(trace, &self.conflicts, self.walk.options.rules);
         self.unobserved.push(trace, &self.conflicts);

@@ -174,6 +174,8 @@ pub enum NotExhaustive {
     NoStates(Algorithm),
     /// The algorithm has to know what receives would take, and the front end can't tell: nothing was run.
     NoObservers,
+    /// The program has steps of which the algorithm is not proved to explore everything, though nothing is known to be missed.
+    NotProved,
     /// The algorithm ran as its paper prints it.
     AsPublished(Published),
     /// The monitor asked for an end.
@@ -203,6 +205,10 @@ impl fmt::Display for NotExhaustive {
             NotExhaustive::NoObservers => f.write_str(
                 "optimal+observers has to know which messages a receive would take, which can't be told for this kind of \
                  program; use optimal",
+            ),
+            NotExhaustive::NotProved => f.write_str(
+                "optimal+observers is not proved to find everything where a step has several outcomes that others can \
+                 notice (whom a notification wakes, whether a wait times out); use optimal",
             ),
             NotExhaustive::AsPublished(published) => write!(
                 f,

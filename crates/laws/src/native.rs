@@ -320,8 +320,8 @@ fn gathered(program: &Native, algorithm: Algorithm, seed: u64) -> Result<Option<
         (reason, Some(failure)) => {
             return Err(format!("{algorithm}: broken: {} ({reason:?})", failure.message));
         }
+        (None | Some(NotExhaustive::NotProved), None) => {}
         (Some(reason), None) => return Err(format!("{algorithm}: not exhaustive: {reason}")),
-        (None, None) => {}
     }
     if summary.counts.blocked > 0 {
         return Err(format!("{algorithm} blocked {} executions", summary.counts.blocked));

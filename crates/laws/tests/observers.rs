@@ -1,6 +1,8 @@
 //! `optimal+observers` on programs that it lost classes of once, in very many orders.
 
-use mazurka_explore::{Algorithm, Counts, Ending, Monitor, Options, Order, explore};
+use mazurka_explore::{
+    Algorithm, Counts, Ending, Monitor, NoMonitor, NotExhaustive, Options, Order, explore,
+};
 use mazurka_laws::corpus;
 use mazurka_litmus::{Source, compile};
 use mazurka_oracle::{Budget, truth};
@@ -49,5 +51,19 @@ fn nothing_is_lost_in_a_thousand_orders() {
             let truth = truth(&program, budget).expect("brute force can do it");
             assert_eq!(truth.observers.len() as u64, classes, "{name} by brute force");
         }
+    }
+}
+
+/// What is proved is for steps with one outcome, and for outcomes that touch nothing.
+#[test]
+fn the_verdict_says_where_there_is_no_proof() {
+    for (name, reason) in
+        [("choose", None), ("notify_two_waiters", Some(NotExhaustive::NotProved)), ("cx18", None)]
+    {
+        let seeds = corpus::seeds();
+        let seed = seeds.iter().find(|seed| seed.name == name).expect("it is in the corpus");
+        let program = compile(&seed.ast, &Source::default(), &[]).expect("it compiles");
+        let summary = explore(&program, Algorithm::OptimalObservers, &Options::default(), &mut NoMonitor);
+        assert_eq!(summary.not_exhaustive, reason, "{name}");
     }
 }

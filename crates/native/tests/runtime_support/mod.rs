@@ -174,7 +174,10 @@ fn agreed_modulo_observers(program: &Native, name: &str, order: Order, truth: &T
     let options = Search { order, ..Search::default() };
     let summary = explore(program, Algorithm::OptimalObservers, &options, &mut met);
     let what = format!("{name} optimal+observers {order:?}");
-    assert_eq!((&summary.broken, &summary.not_exhaustive), (&None, &None), "{what}");
+    assert_eq!(summary.broken, None, "{what}");
+    // What is not proved has to hold all the same.
+    let reason = summary.not_exhaustive.filter(|reason| *reason != NotExhaustive::NotProved);
+    assert_eq!(reason, None, "{what}");
     let counts = (summary.counts.complete, summary.counts.assumed, summary.counts.blocked);
     let expected = (truth.observers.len() as u64, truth.observers_assumed.len() as u64, 0);
     assert_eq!(counts, expected, "{what}");
