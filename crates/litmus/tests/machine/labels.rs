@@ -142,11 +142,11 @@ const LABELS: &[(&str, &[(&str, &str)])] = &[
         "process p { let r = choose(3); choose(r + 1); assert r == 2; }",
         &[("0#2", ""), ("0#2", "")],
     ),
-    // A step that fails is labelled with what it would have touched.
+    // A step that fails has touched what it has touched, and varies, unless it would not have overwritten anything unseen.
     (
         "var x = 9223372036854775807, y, z; lock m; process p { y = x + 1; } process q { x += 1; } process r { unlock(m); } process s { z = 1 / y; }",
         &[
-            ("0", "R x, U y / R x, W y"),
+            ("0", "R x | varies / R x, W y"),
             ("1", "U x"),
             ("2", "U m"),
             ("3", "R y | varies / R y, W z"),
