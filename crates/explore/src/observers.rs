@@ -424,7 +424,7 @@ impl<R: Run> Search<'_, R> {
             v.events.iter().enumerate().map(|(i, &k)| step_at(trace, k, from + i)).collect();
         let mail = Postman { aside, from, v: &steps, there: false, selective };
         let mut order = Observed { conflicts: &self.conflicts, mail };
-        let mut views = Views::new(trace, from, &v.events, &mut order);
+        let mut views = Views::new(trace, &v.events, &steps, &mut order);
         let read = known.map_or(&[][..], |last| trace.accesses(last)).iter();
         for location in read.filter(|access| is_read(access.kind)).flat_map(|access| access.locations()) {
             views.keep_last(trace, location);

@@ -10,8 +10,8 @@
 use mazurka_program::{AccessKind, Location};
 use mazurka_trace::Trace;
 
-use super::done::step_at;
 use super::sequence::{Mail, Observed, kind_at};
+use crate::wakeup::Step;
 
 /// The orders of a sequence that are the same to all who take part in it, with writes chosen that come last.
 pub(super) struct Views {
@@ -22,15 +22,19 @@ pub(super) struct Views {
 }
 
 impl Views {
-    /// Those of a sequence whose first event comes at depth `from`, judged by the sequence alone.
-    pub fn new(trace: &Trace, from: usize, events: &[usize], order: &mut Observed<'_, impl Mail>) -> Views {
-        let steps: Vec<_> = events.iter().enumerate().map(|(i, &k)| step_at(trace, k, from + i)).collect();
+    /// Those of a sequence, which is given by its events and as steps, judged by the sequence alone.
+    pub fn new(
+        trace: &Trace,
+        events: &[usize],
+        steps: &[Step<'_>],
+        order: &mut Observed<'_, impl Mail>,
+    ) -> Views {
         let mut before = vec![vec![false; events.len()]; events.len()];
         for (j, &later) in events.iter().enumerate() {
             for (i, &earlier) in events.iter().enumerate().take(j) {
                 before[i][j] = trace.process(earlier) == trace.process(later)
                     || trace.spawned(earlier).contains(&trace.process(later))
-                    || order.precedes(&steps, i, j);
+                    || order.precedes(steps, i, j);
             }
         }
         let mut views = Views { events: events.to_vec(), before };
