@@ -291,17 +291,20 @@ impl<R: Run> Search<'_, R> {
 
     /// Lines 5-12 for one race.
     fn reverse(&mut self, race: Reversal, conditional: bool) -> ControlFlow<()> {
-        for v in self.sequences(race, conditional) {
-            self.plan_views(race, v, conditional)?;
+        if conditional {
+            return self.sequences(race).into_iter().try_for_each(|v| self.plan_views(race, v, true));
         }
-        ControlFlow::Continue(())
+        let (trace, e) = (&self.walk.trace, race.e);
+        let notdep = (e + 1..trace.len()).filter(|&k| !trace.happens_before(e, k)).collect();
+        let v = Sequence { events: notdep, last: race.second, process: race.process, observed: false };
+        self.plan_views(race, v, false)
     }
 
     /// Plans a sequence, with each view that its last event can have of writes which nobody else observes.
     fn plan_views(&mut self, race: Reversal, v: Sequence, conditional: bool) -> ControlFlow<()> {
-        let mut left = vec![(v, None)];
+        let (mut next, mut left) = (Some((v, None)), Vec::new());
         let mut touched = std::mem::take(&mut self.touched);
-        while let Some((v, views)) = left.pop() {
+        while let Some((v, views)) = next.take().or_else(|| left.pop()) {
             let outcomes = self.label_last(race, &v, &mut touched);
             if outcomes.is_none() && self.walk.has_stopped() {
                 return ControlFlow::Break(());
@@ -438,19 +441,16 @@ impl<R: Run> Search<'_, R> {
         trace.guard(second).is_some_and(|guard| trace.writes(e, guard.location))
     }
 
-    /// The sequences `v` that reverse a race, each without its last event: `notdep(e, E)` and, if the race is observed,
+    /// The sequences `v` that reverse a race modulo observers, each without its last event: `notdep(e, E)` and, if it is observed,
     /// `e'.e.(notobs(e, e', E) \ e')` (lines 7-10). The last event is an observer, else `e'`. One observer will do (line 7), but
     /// for those that vary: with what else they read behind `e` they may be another one's rivals.
-    fn sequences(&self, race: Reversal, conditional: bool) -> SmallVec<[Sequence; 1]> {
+    fn sequences(&self, race: Reversal) -> SmallVec<[Sequence; 1]> {
         let trace = &self.walk.trace;
         let e = race.e;
-        let after = |first: usize, k: usize| match conditional {
-            true => self.order.happens_before(trace, first, k),
-            false => trace.happens_before(first, k),
-        };
+        let after = |first: usize, k: usize| self.order.happens_before(trace, first, k);
         let mut events: SmallVec<[usize; 32]> = (e + 1..trace.len()).filter(|&k| !after(e, k)).collect();
         let observers = match race.second {
-            Some(second) if conditional && self.walk.options.rules.carry_observer => {
+            Some(second) if self.walk.options.rules.carry_observer => {
                 self.order.observers(trace, &self.conflicts, e, second)
             }
             _ => Vec::new(),
