@@ -93,7 +93,7 @@ struct Ends(BTreeSet<State>);
 impl<R: Run> Monitor<R> for Ends {
     fn execution(&mut self, ending: Ending, _: &Trace, run: &R, _: &Counts) -> ControlFlow<()> {
         if matches!(ending, Ending::Complete { .. }) {
-            self.0.extend(run.state());
+            self.0.extend(run.states().map(|states| states.state()));
         }
         ControlFlow::Continue(())
     }

@@ -7,7 +7,7 @@
 mod layout;
 mod picture;
 
-use mazurka_program::{Explain, Footprints, Label, Place, ProcessId, Program, Run, Schedule, Stop};
+use mazurka_program::{Explain, Footprints, Label, Place, ProcessId, Program, Run, Schedule};
 
 use crate::machine::{Abs, AbsRun, SegmentEnd, SegmentRecord, SegmentStart};
 
@@ -130,8 +130,7 @@ fn follow_once(
         let process = process.ok_or_else(|| format!("step {} of the schedule is not possible", at + 1))?;
         match run.step_recorded(process, step.choice, &mut Label::default()) {
             Ok(record) => with(&run, Some(record)),
-            Err(Stop::Bound(why)) => return Err(why),
-            Err(Stop::Failure(failure)) => return Err(failure.message),
+            Err(stop) => return Err(stop.reason().to_owned()),
         }
     }
     Ok(run)

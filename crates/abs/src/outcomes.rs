@@ -33,7 +33,7 @@ pub struct FinalStates {
 impl FinalStates {
     /// Notes the state of a run at the end of an execution.
     pub fn note(&mut self, run: &AbsRun) {
-        let Some(state) = run.state() else { return };
+        let Some(state) = run.states().map(|states| states.state()) else { return };
         if let Some(&at) = self.known.get(&state.shared) {
             if let Some(known) = self.told.get_mut(at) {
                 known.executions += 1;

@@ -274,7 +274,7 @@ fn labels_of_what_was_touched_are_refused_by_source() {
     let settings = Settings { dependence: Dependence::Dynamic, ..Settings::default() };
     let program = program_with(BLOCKING, &[], settings);
     let summary = explore(&program, Algorithm::Source, &Options::default(), &mut NoMonitor);
-    assert!(matches!(summary.not_exhaustive, Some(NotExhaustive::Program(_))), "{summary:?}");
+    assert!(matches!(summary.not_exhaustive, Some(NotExhaustive::Unsupported(_))), "{summary:?}");
     let summary = explore(&program, Algorithm::Optimal, &Options::default(), &mut NoMonitor);
     assert_eq!(summary.not_exhaustive, None);
 }

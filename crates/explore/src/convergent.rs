@@ -8,8 +8,8 @@
 //! docs/soundness.md has the proof, and the laws compare it with brute force on programs and mutants of those that broke others.
 //!
 //! States are merged where they are equal up to renaming, and what is known of the one is renamed ([`renaming`]); of front ends
-//! that can't rename, where they are equal with their names ([`Run::named_state`](mazurka_program::Run::named_state)). Final states are counted up to renaming
-//! ([`Run::state`](mazurka_program::Run::state)).
+//! that can't rename, where they are equal with their names ([`NamedStates`](mazurka_program::NamedStates)). Final states are counted up to renaming
+//! ([`States`](mazurka_program::States)).
 //!
 //! Invariants, looked at in debug builds, where the search ends if one does not hold: who sleeps is enabled, and its step does
 //! what its record says; states that are merged have the same processes enabled; a state that is being explored is not
@@ -327,7 +327,7 @@ impl Search<'_> {
 
     /// Whether nothing that is equal to this final state up to renaming was met.
     fn is_new_final(&mut self) -> bool {
-        let Some(state) = self.walk.run.state() else { return true };
+        let Some(state) = self.walk.run.states().map(|states| states.state()) else { return true };
         let numbers = &mut self.present.list;
         numbers.clear();
         numbers.extend([i64::from(self.walk.run.assumed()), state.shared.len() as i64]);

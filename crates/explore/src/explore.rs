@@ -8,8 +8,7 @@ use mazurka_program::{Footprints, Program, Run};
 use mazurka_trace::Trace;
 
 use crate::walk::Walk;
-use crate::{Algorithm, Counts, NotExhaustive, Options, Summary};
-use crate::{convergent, naive, observers, optimal, published, source, source_context};
+use crate::{Algorithm, Counts, Need, NotExhaustive, Options, Summary};
 
 /// How an execution ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -104,12 +103,8 @@ fn explore_any(
     options: &Options,
     monitor: &mut dyn AnyMonitor,
 ) -> Summary {
-    if algorithm.compares_states() && !start(Footprints::Dynamic).named_state(&mut Vec::new()) {
-        let not_exhaustive = Some(NotExhaustive::NoStates(algorithm));
-        return Summary { counts: Counts::default(), not_exhaustive, broken: None };
-    }
-    if algorithm == Algorithm::OptimalObservers && !start(Footprints::Dynamic).tells_observers() {
-        let not_exhaustive = Some(NotExhaustive::NoObservers);
+    if let Some(need) = lacking(start, algorithm) {
+        let not_exhaustive = Some(NotExhaustive::Lacks(algorithm, need));
         return Summary { counts: Counts::default(), not_exhaustive, broken: None };
     }
     let (started, limit) = (Instant::now(), options.limits.time);
@@ -118,15 +113,7 @@ fn explore_any(
         // The time is for all beginnings together.
         options.limits.time = limit.map(|most| most.saturating_sub(started.elapsed()));
         let walk = Walk::new(start(algorithm.footprints(&options.rules)), &options, monitor);
-        let mut summary = match algorithm {
-            Algorithm::Naive => naive::search(walk),
-            Algorithm::Source => source::search(walk),
-            Algorithm::Optimal => optimal::search(walk),
-            Algorithm::OptimalObservers => observers::search(walk),
-            Algorithm::SourceContext => source_context::search(walk),
-            Algorithm::Convergent => convergent::search(walk),
-            Algorithm::Published(form) => published::search(walk, form),
-        };
+        let mut summary = algorithm.search(walk);
         if let (Some(NotExhaustive::Time(left)), Some(most)) = (&mut summary.not_exhaustive, limit) {
             *left = most;
         }
@@ -139,4 +126,12 @@ fn explore_any(
         }
         monitor.begin_again();
     }
+}
+
+/// What an algorithm needs and a program can't do.
+fn lacking(start: &dyn Fn(Footprints) -> Box<dyn Run>, algorithm: Algorithm) -> Option<Need> {
+    let needs = algorithm.needs();
+    // To start a program costs, and most algorithms need nothing.
+    let run = (!needs.is_empty()).then(|| start(Footprints::Dynamic))?;
+    needs.iter().copied().find(|need| !need.is_met_by(&*run))
 }

@@ -11,6 +11,7 @@ mod observers;
 mod optimal;
 mod options;
 mod published;
+mod registry;
 mod rules;
 mod sleep;
 mod source;
@@ -19,7 +20,8 @@ mod wakeup;
 mod walk;
 
 pub use explore::{Ending, Monitor, NoMonitor, explore};
-pub use options::{Algorithm, Counts, Limits, NotExhaustive, Options, Order, Summary, UnknownAlgorithm};
+pub use options::{Counts, Limits, NotExhaustive, Options, Order, Summary};
 pub use published::{NotPublished, Published};
+pub use registry::{Algorithm, Need, UnknownAlgorithm};
 #[doc(hidden)]
 pub use rules::Rules;

@@ -37,7 +37,7 @@ mod views;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use mazurka_program::{Access, AccessKind, Location, ProcessId};
+use mazurka_program::{Access, AccessKind, Location, ProcessId, Run};
 use mazurka_trace::dependence;
 use smallvec::{SmallVec, smallvec};
 
@@ -411,7 +411,7 @@ impl Search<'_> {
         let selective = self.walk.options.rules.selective && taken;
         let would = |&message: &usize| {
             let send = place(message).map(|place| from + place);
-            !selective || send.is_some_and(|send| self.walk.run.would_take(receive, send))
+            !selective || send.is_some_and(|send| would_take(&*self.walk.run, receive, send))
         };
         messages.into_iter().filter(would).collect()
     }
@@ -532,6 +532,11 @@ impl Sequence {
     }
 }
 
+/// Whether a receive would take a message; a run that can't tell is refused before it is searched.
+fn would_take(run: &dyn Run, receive: usize, send: usize) -> bool {
+    run.receives().is_none_or(|receives| receives.would_take(receive, send))
+}
+
 /// Whether an access of a kind finds out what was written.
 fn is_read(kind: AccessKind) -> bool {
     matches!(kind, AccessKind::Read | AccessKind::Update)
@@ -566,7 +571,7 @@ impl Mail for Postman<'_> {
             return true;
         }
         self.go_there();
-        self.aside.run.would_take(receive as usize, send as usize)
+        would_take(self.aside.run, receive as usize, send as usize)
     }
 
     fn would_take_after(&mut self, receive: u32, beside: &[(ProcessId, u32)], step: Step<'_>) -> bool {
@@ -578,7 +583,7 @@ impl Mail for Postman<'_> {
         let steps = beside.iter().copied().chain([(step.process, step.choice)]);
         // Who can't take the step is no weak initial.
         let taken = self.aside.take(steps);
-        let takes = !taken || self.aside.run.would_take(receive as usize, self.aside.run.depth() - 1);
+        let takes = !taken || would_take(self.aside.run, receive as usize, self.aside.run.depth() - 1);
         self.aside.run.rewind(depth);
         takes
     }

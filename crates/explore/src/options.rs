@@ -1,123 +1,11 @@
 //! What a search is told, and what it says in the end.
 
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
-use mazurka_program::{Failure, Footprints};
+use mazurka_program::Failure;
 
-use crate::{Published, Rules};
-
-/// The algorithms, by the names that users type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Algorithm {
-    /// Every interleaving.
-    Naive,
-    /// Source-DPOR: each Mazurkiewicz trace at least once; executions that turn out redundant are cut.
-    Source,
-    /// Optimal-DPOR: each Mazurkiewicz trace exactly once, and nothing is cut.
-    Optimal,
-    /// Optimal-DPOR with observers: each class modulo observers exactly once, and nothing is cut.
-    OptimalObservers,
-    /// Source-DPOR that does not explore what leads to the same state in another order.
-    SourceContext,
-    /// Each final state once: equal states are merged.
-    Convergent,
-    /// An algorithm as its paper prints it: it can miss behaviours, and is never exhaustive.
-    Published(Published),
-}
-
-impl Algorithm {
-    /// All of them, but for those as published.
-    pub const ALL: [Algorithm; 6] = [
-        Algorithm::Naive,
-        Algorithm::Source,
-        Algorithm::Optimal,
-        Algorithm::OptimalObservers,
-        Algorithm::SourceContext,
-        Algorithm::Convergent,
-    ];
-
-    /// The name that users type.
-    pub fn name(self) -> &'static str {
-        match self {
-            Algorithm::Naive => "naive",
-            Algorithm::Source => "source",
-            Algorithm::Optimal => "optimal",
-            Algorithm::OptimalObservers => "optimal+observers",
-            Algorithm::SourceContext => "source+context",
-            Algorithm::Convergent => "convergent",
-            Algorithm::Published(published) => published.name(),
-        }
-    }
-
-    /// Whether it compares states: front ends that can't are refused ([`NotExhaustive::NoStates`]).
-    pub fn compares_states(self) -> bool {
-        matches!(self, Algorithm::SourceContext | Algorithm::Convergent | Algorithm::Published(_))
-    }
-
-    /// Which labels it works with.
-    pub(crate) fn footprints(self, rules: &Rules) -> Footprints {
-        match self {
-            Algorithm::Source if rules.static_footprints => Footprints::Static,
-            Algorithm::SourceContext => Footprints::Static,
-            Algorithm::Published(published) => published.footprints(),
-            _ => Footprints::Dynamic,
-        }
-    }
-
-    /// The form of it, if it is an algorithm as its paper prints it.
-    pub fn published(self) -> Option<Published> {
-        match self {
-            Algorithm::Published(published) => Some(published),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Algorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Algorithm::Published(published) => published.fmt(f),
-            _ => f.write_str(self.name()),
-        }
-    }
-}
-
-/// A name that is no algorithm's; tells which there are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownAlgorithm(pub String);
-
-impl fmt::Display for UnknownAlgorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let planned = ["source+constraints", "convergent+constraints", "data-centric", "reads-from"];
-        if self.0.starts_with("optimal+context") {
-            return write!(
-                f,
-                "{} has no sound form: the published one loses behaviours of programs of 4 to 6 steps (CX10 to CX12: \
-                 corpus/cx10.maz, cx11.maz, cx12.maz), which --as-published runs; use convergent, which has one execution for each final state",
-                self.0
-            );
-        }
-        let what = if planned.contains(&self.0.as_str()) { "not supported yet" } else { "not an algorithm" };
-        let names: Vec<&str> = Algorithm::ALL.into_iter().map(Algorithm::name).collect();
-        let (last, others) = names.split_last().expect("there are algorithms");
-        write!(f, "{} is {what}; there are {} and {last}", self.0, others.join(", "))
-    }
-}
-
-impl std::error::Error for UnknownAlgorithm {}
-
-impl FromStr for Algorithm {
-    type Err = UnknownAlgorithm;
-
-    fn from_str(text: &str) -> Result<Algorithm, UnknownAlgorithm> {
-        Algorithm::ALL
-            .into_iter()
-            .find(|algorithm| algorithm.name() == text)
-            .ok_or_else(|| UnknownAlgorithm(text.to_owned()))
-    }
-}
+use crate::{Algorithm, Need, Published, Rules};
 
 /// The order in which processes and choices are tried where the algorithm leaves it open.
 ///
@@ -177,13 +65,13 @@ pub enum NotExhaustive {
     Memory(u64),
     /// The program reached a bound of its front end.
     Program(String),
+    /// The program does what is not supported, or not under this algorithm.
+    Unsupported(String),
     /// An execution came back to a state that it had been in so many steps before, and the algorithm needs executions that
     /// end. The search went on, but may have missed something.
     Cycle(usize),
-    /// The algorithm compares states, and those of the program can't be compared: nothing was run.
-    NoStates(Algorithm),
-    /// The algorithm has to know what receives would take, and the front end can't tell: nothing was run.
-    NoObservers,
+    /// The algorithm needs what the program can't do: nothing was run.
+    Lacks(Algorithm, Need),
     /// The program has steps of which the algorithm is not proved to explore everything, though nothing is known to be missed.
     NotProved,
     /// The algorithm ran as its paper prints it.
@@ -203,19 +91,15 @@ impl fmt::Display for NotExhaustive {
                 write!(f, "an execution was cut after {n} steps; bound its loops or raise --max-depth")
             }
             NotExhaustive::Memory(n) => write!(f, "the memory limit of {n} bytes was reached"),
-            NotExhaustive::Program(reason) => f.write_str(reason),
+            NotExhaustive::Program(reason) | NotExhaustive::Unsupported(reason) => f.write_str(reason),
             NotExhaustive::Cycle(steps) => write!(
                 f,
                 "an execution came back to a state that it had been in {steps} steps before, and convergent needs executions \
                  that end; bound the loop, or use optimal"
             ),
-            NotExhaustive::NoStates(algorithm) => {
-                write!(f, "{algorithm} compares states, which can't be done for this kind of program; use optimal")
+            NotExhaustive::Lacks(algorithm, need) => {
+                write!(f, "{algorithm} {need}, which can't be {} for this kind of program; use optimal", need.verb())
             }
-            NotExhaustive::NoObservers => f.write_str(
-                "optimal+observers has to know which messages a receive would take, which can't be told for this kind of \
-                 program; use optimal",
-            ),
             NotExhaustive::NotProved => f.write_str(
                 "optimal+observers is not proved to find everything where a step has several outcomes that others can \
                  notice (whom a notification wakes, whether a wait times out); use optimal",

@@ -104,6 +104,28 @@ impl Published {
         }
     }
 
+    /// The search. Whatever it says, it is not exhaustive.
+    pub(crate) fn search(self) -> fn(Walk<'_>) -> Summary {
+        match self {
+            Published::Context => |walk| Published::Context.doubt(context::search(walk, 1)),
+            Published::ContextAnticipating => {
+                |walk| Published::ContextAnticipating.doubt(context::search(walk, 2))
+            }
+            Published::ContextGuided => |walk| Published::ContextGuided.doubt(context::search(walk, 3)),
+            Published::OptimalContext => {
+                |walk| Published::OptimalContext.doubt(optimal_context::search(walk, false))
+            }
+            Published::OptimalContextObservers => {
+                |walk| Published::OptimalContextObservers.doubt(optimal_context::search(walk, true))
+            }
+        }
+    }
+
+    fn doubt(self, mut summary: Summary) -> Summary {
+        summary.not_exhaustive.get_or_insert(NotExhaustive::AsPublished(self));
+        summary
+    }
+
     /// The versions of the algorithm of a name, in order.
     pub fn versions(name: &str) -> impl Iterator<Item = Published> {
         Published::ALL.into_iter().filter(move |published| published.name() == name)
@@ -159,18 +181,6 @@ impl fmt::Display for NotPublished {
 }
 
 impl std::error::Error for NotPublished {}
-
-pub(crate) fn search(walk: Walk<'_>, published: Published) -> Summary {
-    let mut summary = match published {
-        Published::Context | Published::ContextAnticipating | Published::ContextGuided => {
-            context::search(walk, published.version())
-        }
-        Published::OptimalContext => optimal_context::search(walk, false),
-        Published::OptimalContextObservers => optimal_context::search(walk, true),
-    };
-    summary.not_exhaustive.get_or_insert(NotExhaustive::AsPublished(published));
-    summary
-}
 
 /// The choices that the papers leave open: drawn from a seed, or in the natural order the process that comes first in the
 /// creation tree, so that what was created last is followed first. With it the papers' numbers come out where any order gives

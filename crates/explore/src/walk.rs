@@ -93,7 +93,6 @@ impl<'a> Walk<'a> {
             return self.stop(NotExhaustive::Internal("a process was planned that can't take a step"));
         }
         let alternatives = self.run.alternatives(process);
-        self.label.clear();
         self.taken += 1;
         if let Err(stop) = self.run.step(process, choice, &mut self.label) {
             self.note(stop);
@@ -139,14 +138,20 @@ impl<'a> Walk<'a> {
     /// The run can't go on.
     fn note(&mut self, stop: Stop) {
         match stop {
-            Stop::Bound(reason) => self.not_exhaustive = Some(NotExhaustive::Program(reason)),
-            Stop::Failure(failure) => self.broken = Some(failure),
+            Stop::Broken(failure) => self.broken = Some(failure),
+            Stop::Unsupported(reason) => self.not_exhaustive = Some(NotExhaustive::Unsupported(reason)),
+            // That the search begins again is for the program to say: it may be asked before the run stops.
+            Stop::Bound(_) | Stop::BeginAgain => {
+                self.not_exhaustive = Some(NotExhaustive::Program(stop.reason().to_owned()));
+            }
         }
     }
 
     /// Whether it is known that the run can't go on.
     pub fn has_stopped(&self) -> bool {
-        self.broken.is_some() || matches!(self.not_exhaustive, Some(NotExhaustive::Program(_)))
+        let why = self.not_exhaustive.as_ref();
+        self.broken.is_some()
+            || matches!(why, Some(NotExhaustive::Program(_) | NotExhaustive::Unsupported(_)))
     }
 
     /// Goes back to where the execution had `depth` steps.
@@ -171,7 +176,6 @@ impl<'a> Walk<'a> {
     /// Brings a run that left the trace back along it.
     fn follow_trace(&mut self, depth: usize) {
         for position in self.on_trace..depth {
-            self.label.clear();
             self.taken += 1;
             let (process, choice) = (self.trace.process(position), self.trace.choice(position));
             if let Err(stop) = self.run.step(process, choice, &mut self.label) {
@@ -199,7 +203,6 @@ impl<'a> Walk<'a> {
                 return None;
             }
             alternatives = self.run.alternatives(process);
-            self.label.clear();
             self.taken += 1;
             if let Err(stop) = self.run.step(process, choice, &mut self.label) {
                 self.note(stop);
@@ -441,7 +444,6 @@ impl Aside<'_> {
     /// Takes further steps. Says whether all could be taken.
     pub fn take(&mut self, mut steps: impl Iterator<Item = (ProcessId, u32)>) -> bool {
         steps.all(|(process, choice)| {
-            self.label.clear();
             *self.taken += 1;
             self.run.enabled().contains(process) && self.run.step(process, choice, self.label).is_ok()
         })

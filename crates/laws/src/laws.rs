@@ -450,7 +450,7 @@ impl<R: Run> Seen<R> {
             }
             Ending::Complete { .. } => {
                 self.deadlocks.extend(deadlock(&self.replay));
-                self.states.extend(run.state());
+                self.states.extend(run.states().map(|states| states.state()));
                 self.complete.push(class.clone());
                 if self.algorithm == Algorithm::Optimal {
                     self.linearise(trace, run, &class)?;
@@ -480,7 +480,7 @@ impl<R: Run> Seen<R> {
         if key != *class {
             return Err("law 4: a linearisation gives another trace".to_owned());
         }
-        if self.replay.state() != run.state() {
+        if self.replay.states().map(|states| states.state()) != run.states().map(|states| states.state()) {
             return Err("law 4: a linearisation ends in another state".to_owned());
         }
         Ok(())

@@ -174,7 +174,7 @@ impl<R: Run> Judge<R> {
         let class = equivalence::observers(&trace, run, &self.awaited);
         judged.failures.extend(run.failures().iter().map(|failed| (failed.kind, failed.message.clone())));
         let assumed = run.assumed();
-        let state = run.state();
+        let state = run.states().map(|states| states.state());
         let knows = known(&trace, state.as_ref());
         if assumed {
             judged.assumed.push(class.clone());
@@ -203,7 +203,7 @@ impl<R: Run> Judge<R> {
         if equivalence::observers(&again, &self.run, &self.awaited) != *class {
             return Err("a linearisation is of another class".to_owned());
         }
-        match known(&again, self.run.state().as_ref()).as_ref() == knows {
+        match known(&again, self.run.states().map(|states| states.state()).as_ref()).as_ref() == knows {
             true => Ok(()),
             false => Err("after a linearisation processes know something else".to_owned()),
         }

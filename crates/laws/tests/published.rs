@@ -70,14 +70,18 @@ impl Seen {
 impl Monitor<LitmusRun> for Seen {
     fn execution(&mut self, ending: Ending, trace: &Trace, run: &LitmusRun, _: &Counts) -> ControlFlow<()> {
         let repeated = self.repeat(trace, run);
-        assert_eq!(self.again.state(), run.state(), "the same steps lead to the same state");
+        assert_eq!(
+            self.again.states().map(|states| states.state()),
+            run.states().map(|states| states.state()),
+            "the same steps lead to the same state"
+        );
         assert_eq!(self.again.failures().len(), run.failures().len());
         self.failures.extend(run.failures().iter().map(|failure| (failure.kind, failure.message.clone())));
         match ending {
             Ending::Complete { .. } => {
                 self.classes.insert(equivalence::mazurkiewicz(&repeated, self.again.names()));
-                self.states.extend(run.state());
-                self.known.extend(known(&repeated, run.state().as_ref()));
+                self.states.extend(run.states().map(|states| states.state()));
+                self.known.extend(known(&repeated, run.states().map(|states| states.state()).as_ref()));
                 self.deadlocks.extend(deadlock(&self.again));
             }
             Ending::Assumed => {

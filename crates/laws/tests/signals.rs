@@ -8,7 +8,7 @@ use mazurka_litmus::{Litmus, Source, compile, parse};
 use mazurka_oracle::{Budget, truth};
 use mazurka_program::{
     AccessKind, Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet, Program,
-    Run, State, Stop,
+    Receives, Run, State, States, Stop,
 };
 
 /// What the steps of the first process do with the location of the signals.
@@ -126,12 +126,8 @@ impl<R: Run> Run for SignalsRun<R> {
         }
     }
 
-    fn would_take(&self, receive: usize, send: usize) -> bool {
-        self.run.would_take(receive, send)
-    }
-
-    fn tells_observers(&self) -> bool {
-        true
+    fn receives(&self) -> Option<&dyn Receives> {
+        self.run.receives()
     }
 
     fn failures(&self) -> &[Failure] {
@@ -142,8 +138,14 @@ impl<R: Run> Run for SignalsRun<R> {
         self.run.assumed()
     }
 
-    fn state(&self) -> Option<State> {
-        self.run.state()
+    fn states(&self) -> Option<&dyn States> {
+        Some(self)
+    }
+}
+
+impl<R: Run> States for SignalsRun<R> {
+    fn state(&self) -> State {
+        self.run.states().expect("a program of states").state()
     }
 }
 

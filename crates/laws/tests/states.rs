@@ -22,7 +22,7 @@ impl Monitor<LitmusRun> for Seen {
     fn execution(&mut self, ending: Ending, _: &Trace, run: &LitmusRun, _: &Counts) -> ControlFlow<()> {
         self.failures.extend(run.failures().iter().map(|failure| (failure.kind, failure.message.clone())));
         if matches!(ending, Ending::Complete { .. }) {
-            self.states.extend(run.state());
+            self.states.extend(run.states().map(|states| states.state()));
         }
         ControlFlow::Continue(())
     }
@@ -43,7 +43,7 @@ fn search(program: &Litmus, algorithm: Algorithm, order: Order) -> (Summary, See
 fn reachable(program: &Litmus) -> u64 {
     fn visit(run: &mut LitmusRun, known: &mut HashSet<Vec<i64>>) {
         let mut state = Vec::new();
-        assert!(run.named_state(&mut state));
+        mazurka_program::NamedStates::named_state(&*run, &mut state);
         if !known.insert(state) {
             return;
         }

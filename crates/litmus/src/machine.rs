@@ -24,9 +24,8 @@ mod sync;
 
 use std::sync::Arc;
 
-use mazurka_program::{
-    Access, Failure, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Run, State, Stop,
-};
+use mazurka_program::{Access, Failure, Footprints, Guard, GuardId, Label, Location, Names};
+use mazurka_program::{NamedStates, ProcessId, ProcessSet, Receives, Run, State, States, Stop, Values};
 
 use crate::code::{Image, Instr};
 use crate::dead::MayRead;
@@ -255,7 +254,7 @@ impl Machine {
     fn label_guard(&self, p: u32) -> Option<Guard> {
         let id = self.procs[p as usize].core.guard;
         let captured = self.guards.get(id as usize)?;
-        Some(Guard { location: mazurka_program::Location(captured.location), id: GuardId(id) })
+        Some(Guard { location: Location(captured.location), id: GuardId(id) })
     }
 }
 
@@ -313,14 +312,6 @@ impl Run for LitmusRun {
         self.machine.guard_holds_at(&self.image, guard.0, depth as u32)
     }
 
-    fn would_take(&self, receive: usize, send: usize) -> bool {
-        self.machine.would_take(&self.image, receive, send)
-    }
-
-    fn tells_observers(&self) -> bool {
-        true
-    }
-
     fn failures(&self) -> &[Failure] {
         &self.machine.failures
     }
@@ -329,13 +320,45 @@ impl Run for LitmusRun {
         self.machine.assumed > 0
     }
 
-    fn state(&self) -> Option<State> {
-        Some(self.machine.state(&self.image))
+    fn states(&self) -> Option<&dyn States> {
+        Some(self)
     }
 
-    fn named_state(&self, list: &mut Vec<i64>) -> bool {
+    fn receives(&self) -> Option<&dyn Receives> {
+        Some(self)
+    }
+
+    fn values(&self) -> Option<&dyn Values> {
+        Some(self)
+    }
+}
+
+impl Receives for LitmusRun {
+    fn would_take(&self, receive: usize, send: usize) -> bool {
+        self.machine.would_take(&self.image, receive, send)
+    }
+}
+
+impl Values for LitmusRun {
+    fn value_at(&self, location: Location, depth: usize) -> Option<i64> {
+        let has_value = location.0 < self.image.var_cells;
+        has_value.then(|| self.machine.memory.at(location.0, depth as u32).0)
+    }
+}
+
+impl States for LitmusRun {
+    fn state(&self) -> State {
+        self.machine.state(&self.image)
+    }
+
+    fn named(&self) -> Option<&dyn NamedStates> {
+        Some(self)
+    }
+}
+
+impl NamedStates for LitmusRun {
+    fn named_state(&self, list: &mut Vec<i64>) {
         self.machine.named_state(&self.image, list);
-        true
     }
 
     fn effect(&self, process: ProcessId, accesses: &[Access], list: &mut Vec<i64>) -> bool {

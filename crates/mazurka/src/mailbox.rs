@@ -42,7 +42,7 @@ pub fn mailbox<T>() -> (Address<T>, Mailbox<T>) {
     let order = with_world(|world| {
         if world.foresee {
             // What a receive touches depends on what it finds.
-            world.fail(Stop::Bound("a mailbox is not supported by source; use optimal".to_owned()));
+            world.fail(Stop::Unsupported("a mailbox is not supported by source; use optimal".to_owned()));
         }
         let order = world.make(world.running, OwnKind::Handle);
         world.describe(order, Described { kind: "mailbox", created: origin.created });

@@ -77,7 +77,8 @@ pub fn deadlock(run: &impl Run) -> Option<Deadlock> {
     let mut waiting = Vec::new();
     run.waiting(&mut |process, _| waiting.push(run.names().path(process)));
     waiting.sort();
-    (!waiting.is_empty() && !run.assumed() && !run.ended_early()).then(|| (waiting, run.state()))
+    (!waiting.is_empty() && !run.assumed() && !run.ended_early())
+        .then(|| (waiting, run.states().map(|states| states.state())))
 }
 
 /// What processes know at the end of an execution: the state without shared memory and without the order of messages
@@ -171,7 +172,7 @@ impl<R: Run> Search<R> {
             }
             return Ok(());
         }
-        let state = run.state();
+        let state = run.states().map(|states| states.state());
         let known = known(trace, state.as_ref());
         if let Some((waiting, state)) = deadlock(run) {
             truth.known_deadlocks.insert((waiting.clone(), known.clone()));

@@ -10,17 +10,20 @@
 //! * a [`Location`] is the same thing in every execution of one run;
 //! * the same steps with the same choices, from the start, give the same labels.
 
+mod capabilities;
+mod explain;
+mod failure;
 mod label;
 mod names;
 mod renaming;
 mod run;
 mod schedule;
 
+pub use capabilities::{NamedStates, Receives, State, States, Values};
+pub use explain::{Explain, Explanation, Observed, WaitExplanation};
+pub use failure::{Failure, FailureKind, Place};
 pub use label::{Access, AccessKind, Guard, GuardId, Label, Location};
 pub use names::{Names, ProcessId, ProcessSet};
 pub use renaming::{Origin, Renamed, Renaming, Thing};
-pub use run::{
-    Explain, Explanation, Failure, FailureKind, Footprints, Observed, Place, Program, Run, State, Stop,
-    WaitExplanation,
-};
+pub use run::{Footprints, Program, Run, Stop};
 pub use schedule::{Schedule, ScheduleError, Step};

@@ -219,11 +219,11 @@ fn end<R: Explain>(
     failures: &mut Vec<StoryFailure>,
 ) -> End {
     match stop {
-        Some(Stop::Bound(reason)) => return End::Bound(reason),
-        Some(Stop::Failure(failure)) => {
+        Some(Stop::Broken(failure)) => {
             failures.push(story_failure(run, steps, failure));
             return End::Broken;
         }
+        Some(stop) => return End::Bound(stop.reason().to_owned()),
         None => {}
     }
     if !run.enabled().is_empty() {

@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 use mazurka_program::{
     Explain, Explanation, Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, Observed, Place,
-    ProcessId, ProcessSet, Program, Run, State, Stop, WaitExplanation,
+    ProcessId, ProcessSet, Program, Run, Stop, WaitExplanation,
 };
 
 /// What a process does in a step.
@@ -214,20 +214,12 @@ impl Run for ToyRun {
         unreachable!("no step of a toy has a guard in its label")
     }
 
-    fn would_take(&self, _: usize, _: usize) -> bool {
-        unreachable!("a toy has no mailboxes")
-    }
-
     fn failures(&self) -> &[Failure] {
         &self.now.failures
     }
 
     fn assumed(&self) -> bool {
         self.now.stopped.contains(&true)
-    }
-
-    fn state(&self) -> Option<State> {
-        None
     }
 }
 

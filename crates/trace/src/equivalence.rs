@@ -93,7 +93,8 @@ fn observed(trace: &Trace, run: &dyn Run, i: usize, j: usize) -> bool {
     }
     // A receive took the earlier message and would have taken the later one, had it been first.
     let Some(receive) = taker(trace, i) else { return false };
-    run.would_take(receive, j) && taker(trace, j).is_none_or(|other| other > receive)
+    run.receives().is_none_or(|run| run.would_take(receive, j))
+        && taker(trace, j).is_none_or(|other| other > receive)
 }
 
 /// The locations that an event writes.

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use mazurka_program::{
-    Access, Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet, Program, Run,
-    State, Stop,
+    Access, Failure, Footprints, Guard, GuardId, Label, Location, NamedStates, Names, ProcessId, ProcessSet,
+    Program, Receives, Run, State, States, Stop,
 };
 
 use crate::model::Model;
@@ -373,14 +373,9 @@ impl Run for AbsRun {
         self.machine.guard_holds_at(&self.image, guard.0, depth as u32)
     }
 
-    fn would_take(&self, _: usize, _: usize) -> bool {
-        // No step sends to a mailbox: calls keep no order.
-        false
-    }
-
     /// Labels must be of what was touched: a field that a method might have overwritten hides nothing.
-    fn tells_observers(&self) -> bool {
-        !self.machine.foresees
+    fn receives(&self) -> Option<&dyn Receives> {
+        if self.machine.foresees { None } else { Some(self) }
     }
 
     fn failures(&self) -> &[Failure] {
@@ -391,18 +386,36 @@ impl Run for AbsRun {
         false
     }
 
-    fn state(&self) -> Option<State> {
-        Some(self.machine.state(&self.image))
-    }
-
-    fn named_state(&self, list: &mut Vec<i64>) -> bool {
-        self.machine.named_state(&self.image, list);
-        true
+    fn states(&self) -> Option<&dyn States> {
+        Some(self)
     }
 
     fn renaming(&mut self) -> Option<&mut dyn mazurka_program::Renaming> {
         self.machine.renames = !self.machine.keeps_names;
         if self.machine.renames { Some(self) } else { None }
+    }
+}
+
+impl Receives for AbsRun {
+    fn would_take(&self, _: usize, _: usize) -> bool {
+        // No step sends to a mailbox: calls keep no order.
+        false
+    }
+}
+
+impl States for AbsRun {
+    fn state(&self) -> State {
+        self.machine.state(&self.image)
+    }
+
+    fn named(&self) -> Option<&dyn NamedStates> {
+        Some(self)
+    }
+}
+
+impl NamedStates for AbsRun {
+    fn named_state(&self, list: &mut Vec<i64>) {
+        self.machine.named_state(&self.image, list);
     }
 
     fn effect(&self, process: ProcessId, accesses: &[Access], list: &mut Vec<i64>) -> bool {

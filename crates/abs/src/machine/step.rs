@@ -16,6 +16,7 @@ use super::settings::Uncaught;
 impl Machine {
     /// Takes the step of an enabled process. If the run can't go on, it is where it was.
     pub fn step(&mut self, image: &Image, p: u32, choice: u32, label: &mut Label) -> Result<(), Stop> {
+        label.clear();
         if !self.enabled.contains(ProcessId(p)) {
             return Err(Stop::Bound(format!("process {p} can't take a step")));
         }
@@ -38,7 +39,7 @@ impl Machine {
         self.write_label(image, foresees, matches!(before.wait, Wait::Choosing(_)), label);
         if self.refuses && label.varies {
             self.undo_step();
-            return Err(Stop::Bound(
+            return Err(Stop::Unsupported(
                 "labels of what segments really touch were asked for, but this algorithm needs those of all that they \
                  might touch: choose another algorithm, or another dependence"
                     .to_owned(),
@@ -51,7 +52,7 @@ impl Machine {
                 (found.names_matter, found.again) = (true, true);
             }
             self.undo_step();
-            return Err(Stop::Bound("the names of objects or futures matter".to_owned()));
+            return Err(Stop::BeginAgain);
         }
         if self.enabled.is_empty() {
             self.note_unhandled(image);

@@ -48,7 +48,7 @@ impl Monitor<AbsRun> for Seen {
         self.failures.extend(run.failures().iter().map(|failure| (failure.kind, failure.message.clone())));
         if matches!(ending, Ending::Complete { .. }) {
             self.classes.push(mazurkiewicz(trace, run.names()));
-            self.states.extend(run.state());
+            self.states.extend(run.states().map(|states| states.state()));
             self.deadlocks.extend(deadlock(run));
         }
         ControlFlow::Continue(())

@@ -40,7 +40,8 @@ pub(crate) fn comparable_state(run: &mut dyn Run, state: &mut Renamed) -> bool {
         renaming.renamed(state);
         return true;
     }
-    run.named_state(&mut state.list)
+    let named = run.states().and_then(|states| states.named());
+    named.map(|states| states.named_state(&mut state.list)).is_some()
 }
 
 /// A canonical name.

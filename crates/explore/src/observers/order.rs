@@ -274,7 +274,7 @@ impl ObservedOrder {
         let receive = self.taker[first];
         receive != NONE
             && (self.taker[second] == NONE || self.taker[second] > receive)
-            && (!rules.selective || run.would_take(receive as usize, second))
+            && (!rules.selective || super::would_take(run, receive as usize, second))
     }
 
     /// Of the candidates, those that no other one follows race with the event, but for writers of what it waited for.

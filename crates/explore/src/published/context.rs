@@ -259,7 +259,9 @@ impl Search<'_> {
 /// find out. The run comes back to where it is. At most [`FUTURE`] states are looked at, which bounds the recursion too.
 fn wakes(run: &mut dyn Run, sleeper: &Event, seen: &mut HashSet<Vec<i64>>) -> bool {
     let mut state = Vec::new();
-    run.named_state(&mut state);
+    if let Some(states) = run.states().and_then(|states| states.named()) {
+        states.named_state(&mut state);
+    }
     if !seen.insert(state) {
         return false;
     }
@@ -271,7 +273,6 @@ fn wakes(run: &mut dyn Run, sleeper: &Event, seen: &mut HashSet<Vec<i64>>) -> bo
     let mut label = Label::default();
     for process in others {
         for choice in 0..run.alternatives(process) {
-            label.clear();
             let taken = run.step(process, choice, &mut label).is_ok();
             let found = !taken || dependent(&label.accesses, &sleeper.accesses) || wakes(run, sleeper, seen);
             run.rewind(depth);

@@ -153,5 +153,8 @@ impl Search<'_> {
 /// the front end can't tell.
 fn effect(run: &dyn Run, process: ProcessId, label: &[Access]) -> Option<impl PartialEq + use<>> {
     let mut list = Vec::new();
-    run.effect(process, label, &mut list).then(|| (list, failed(run, |of| of.is_none_or(|of| of == process))))
+    let states = run.states().and_then(|states| states.named())?;
+    states
+        .effect(process, label, &mut list)
+        .then(|| (list, failed(run, |of| of.is_none_or(|of| of == process))))
 }

@@ -25,7 +25,11 @@ pub(super) struct Reached {
 
 impl Reached {
     pub fn by(run: &dyn Run) -> Reached {
-        Reached { state: run.state(), failed: failed(run, |_| true), assumed: run.assumed() }
+        Reached {
+            state: run.states().map(|states| states.state()),
+            failed: failed(run, |_| true),
+            assumed: run.assumed(),
+        }
     }
 
     /// Bytes held.
@@ -57,7 +61,6 @@ pub(super) fn elsewhere<T>(
     let mut label = Label::default();
     let mut touched = Vec::with_capacity(steps.len());
     let taken = steps.iter().all(|&(process, choice)| {
-        label.clear();
         // A run that stops says so to whoever started it (`Program::begin_again`), or will stop again on the trace.
         let taken = walk.run.enabled().contains(process)
             && choice < walk.run.alternatives(process)

@@ -2,8 +2,8 @@
 //! starting again.
 
 use mazurka_program::{
-    AccessKind, Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet, Program,
-    Run, State, Stop,
+    AccessKind, Failure, Footprints, Guard, GuardId, Label, Location, NamedStates, Names, ProcessId,
+    ProcessSet, Program, Receives, Run, State, States, Stop,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,6 +100,7 @@ impl Run for ToyRun {
     }
 
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
+        label.clear();
         assert!(self.enabled.contains(process) && choice < self.alternatives(process));
         let mut free = self.free.last().unwrap().clone();
         let value = 1 + process.0 as i64 * 10 + self.pcs[process.index()] as i64;
@@ -146,14 +147,6 @@ impl Run for ToyRun {
         self.free[depth][guard.0 as usize]
     }
 
-    fn would_take(&self, _: usize, _: usize) -> bool {
-        unreachable!("there are no mailboxes")
-    }
-
-    fn tells_observers(&self) -> bool {
-        true
-    }
-
     fn failures(&self) -> &[Failure] {
         &[]
     }
@@ -162,14 +155,35 @@ impl Run for ToyRun {
         false
     }
 
-    fn state(&self) -> Option<State> {
-        Some(State { shared: self.memory.clone(), local: self.pcs.iter().map(|&pc| pc as i64).collect() })
+    fn states(&self) -> Option<&dyn States> {
+        Some(self)
     }
 
-    fn named_state(&self, list: &mut Vec<i64>) -> bool {
+    fn receives(&self) -> Option<&dyn Receives> {
+        Some(self)
+    }
+}
+
+impl Receives for ToyRun {
+    fn would_take(&self, _: usize, _: usize) -> bool {
+        unreachable!("there are no mailboxes")
+    }
+}
+
+impl States for ToyRun {
+    fn state(&self) -> State {
+        State { shared: self.memory.clone(), local: self.pcs.iter().map(|&pc| pc as i64).collect() }
+    }
+
+    fn named(&self) -> Option<&dyn NamedStates> {
+        Some(self)
+    }
+}
+
+impl NamedStates for ToyRun {
+    fn named_state(&self, list: &mut Vec<i64>) {
         list.clear();
         list.extend(self.memory.iter().copied().chain(self.pcs.iter().map(|&pc| pc as i64)));
         list.extend(self.free.last().unwrap().iter().map(|&free| i64::from(free)));
-        true
     }
 }

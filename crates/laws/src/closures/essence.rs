@@ -125,7 +125,8 @@ impl<R: Run> Monitor<R> for Gather<'_> {
         self.essence.failures.extend(run.failures().iter().map(failure));
         match ending {
             Ending::Complete { .. } => {
-                let shared = run.state().map_or(Vec::new(), |state| state.shared);
+                let shared =
+                    run.states().map(|states| states.state()).map_or(Vec::new(), |state| state.shared);
                 if let Some((paths, _)) = deadlock(run) {
                     self.essence.deadlocks.insert((waiting(&paths, self.named), shared.clone()));
                 }

@@ -197,7 +197,7 @@ fn honest(show: &Show, seed: u64) -> Result<(), String> {
 
 /// Whether a run stopped because the library does not do something under `source`.
 fn is_refusal(stop: Option<&Stop>) -> bool {
-    matches!(stop, Some(Stop::Bound(why)) if why.contains("source"))
+    matches!(stop, Some(Stop::Unsupported(_)))
 }
 
 /// What the program does, by its own oracle. None if it is not what the closure does.

@@ -8,7 +8,7 @@ use mazurka::mailbox::mailbox;
 use mazurka::thread;
 use mazurka_program::{
     Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Run,
-    State, Stop,
+    State, States, Stop,
 };
 
 use super::act::{Part, Stage, act};
@@ -298,10 +298,6 @@ impl Run for ShowRun {
         self.inner.guard_holds_at(guard, depth)
     }
 
-    fn would_take(&self, receive: usize, send: usize) -> bool {
-        self.inner.would_take(receive, send)
-    }
-
     fn failures(&self) -> &[Failure] {
         &self.failures
     }
@@ -310,7 +306,13 @@ impl Run for ShowRun {
         self.inner.assumed()
     }
 
-    fn state(&self) -> Option<State> {
-        Some(self.side.state())
+    fn states(&self) -> Option<&dyn States> {
+        Some(self)
+    }
+}
+
+impl States for ShowRun {
+    fn state(&self) -> State {
+        self.side.state()
     }
 }

@@ -76,7 +76,7 @@ impl Machine {
     fn check_step(&self, image: &Image, p: u32, choice: u32) -> Result<(), Stop> {
         let refuse = |message: String| {
             let process = Some(ProcessId(p));
-            Err(Stop::Failure(Failure { kind: FailureKind::Nondeterminism, message, place: None, process }))
+            Err(Stop::Broken(Failure { kind: FailureKind::Nondeterminism, message, place: None, process }))
         };
         if !self.enabled.contains(ProcessId(p)) {
             return refuse(match self.procs.get(p as usize) {

@@ -1,7 +1,7 @@
 //! What programs do: values, failures, ends, states, and what is told of them.
 
 use mazurka_litmus::{LitmusRun, Source, ast, compile};
-use mazurka_program::{Explain, FailureKind, Footprints, Label, ProcessId, Program, Run, State, Stop};
+use mazurka_program::{Receives, Explain, FailureKind, Footprints, Label, ProcessId, Program, Run, State, Stop};
 
 use super::support::{enabled, program, waiting};
 
@@ -70,7 +70,7 @@ fn values_are_computed_as_described() {
     for (text, expected) in VALUES {
         let run = run_first(text);
         assert_eq!(run.failures(), [], "{text}");
-        assert_eq!(run.state().unwrap().shared, *expected, "{text}");
+        assert_eq!(run.states().map(|states| states.state()).unwrap().shared, *expected, "{text}");
         assert!(!run.assumed(), "{text}");
     }
 }
@@ -155,7 +155,7 @@ fn a_process_that_fails_ends_and_one_that_asserts_goes_on() {
     let run = run_first(
         "var x, y, z; process p { x = 1 / y; z = 1; } process q { join(p); y = 1; assert y == 2; z = 2; }",
     );
-    assert_eq!(run.state().unwrap().shared, [0, 1, 2]);
+    assert_eq!(run.states().map(|states| states.state()).unwrap().shared, [0, 1, 2]);
     assert_eq!(run.failures().len(), 2);
     assert_eq!(waiting(&run), []);
 }
@@ -167,7 +167,7 @@ fn a_false_assumption_stops_its_process_for_good() {
     assert_eq!(run.failures(), []);
     // Process 0 neither waits nor has finished; process 1 waits for it.
     assert_eq!(waiting(&run), [(1, None)]);
-    assert_eq!(run.state().unwrap().shared, [1, 0]);
+    assert_eq!(run.states().map(|states| states.state()).unwrap().shared, [1, 0]);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn state_after(text: &str, choice: u32, schedule: &[u32]) -> State {
     let mut run = program(text).start(Footprints::Dynamic);
     run.step(ProcessId(0), choice, &mut Label::default()).unwrap();
     steps(&mut run, schedule);
-    run.state().unwrap()
+    run.states().map(|states| states.state()).unwrap()
 }
 
 #[test]

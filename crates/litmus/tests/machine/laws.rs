@@ -31,7 +31,7 @@ fn seen(run: &LitmusRun) -> Seen {
         alternatives: enabled.iter().map(|&p| run.alternatives(p)).collect(),
         enabled,
         waiting: waiting(run),
-        state: run.state(),
+        state: run.states().map(|states| states.state()),
         failures: run.failures().to_vec(),
         assumed: run.assumed(),
     }
@@ -183,7 +183,11 @@ fn check_covered(name: &str, dynamic: &mut LitmusRun, foreseen: &mut LitmusRun, 
     foreseen.step(p, choice, &mut covering).unwrap();
     assert!(!covering.varies, "{name}");
     assert_eq!(touched.spawned, covering.spawned, "{name}");
-    assert_eq!(dynamic.state(), foreseen.state(), "{name}");
+    assert_eq!(
+        dynamic.states().map(|states| states.state()),
+        foreseen.states().map(|states| states.state()),
+        "{name}"
+    );
     // A write that a failure prevented is an update in the one and foreseen as a write in the other.
     let failed = dynamic.failures().len() > failures;
     let covering = named(foreseen, &covering);
@@ -223,7 +227,7 @@ fn check_pair(name: &str, run: &mut LitmusRun, p: ProcessId, q: ProcessId) {
     let failed = run.failures().len();
     run.rewind(depth);
     let b = step(run, q);
-    let (state_q, p_enabled) = (run.state(), run.enabled().contains(p));
+    let (state_q, p_enabled) = (run.states().map(|states| states.state()), run.enabled().contains(p));
     if p_enabled {
         let later = step(run, p);
         if !a.varies && run.failures().len() == failed {
@@ -236,7 +240,8 @@ fn check_pair(name: &str, run: &mut LitmusRun, p: ProcessId, q: ProcessId) {
             );
         }
         if !dependent(p, &a, q, &b) {
-            let (state, failed, can) = (run.state(), failures(run), enabled(run));
+            let (state, failed, can) =
+                (run.states().map(|states| states.state()), failures(run), enabled(run));
             assert_eq!(kinds(&a), kinds(&later), "{name}: {p:?} and {q:?} at {depth}");
             run.rewind(depth);
             step(run, p);
@@ -244,7 +249,7 @@ fn check_pair(name: &str, run: &mut LitmusRun, p: ProcessId, q: ProcessId) {
             let later = step(run, q);
             assert_eq!(kinds(&b), kinds(&later), "{name}: {q:?} and {p:?} at {depth}");
             assert_eq!(
-                (run.state(), failures(run), enabled(run)),
+                (run.states().map(|states| states.state()), failures(run), enabled(run)),
                 (state, failed, can),
                 "{name}: {p:?} {q:?}"
             );

@@ -27,10 +27,10 @@ pub(super) fn difference(program: &Closure) -> Option<Failure> {
         }
         match run_to_end(&mut run, round) {
             Ok(()) => {}
-            Err(Stop::Failure(failure)) => {
+            Err(Stop::Broken(failure)) => {
                 return Some(failure).filter(|failure| failure.kind == FailureKind::Nondeterminism);
             }
-            Err(Stop::Bound(_)) => return None,
+            Err(_) => return None,
         }
         // All but the last step are taken again; in every other round more of them are taken otherwise.
         let depth = run.depth();

@@ -248,7 +248,7 @@ impl World {
             "{} would have to wait at {place} while it unwinds; that is not supported",
             self.who_unwinds()
         );
-        self.fail(Stop::Bound(message));
+        self.fail(Stop::Unsupported(message));
     }
 
     /// The running process, for people, and with what it panicked.
@@ -289,7 +289,7 @@ impl World {
                 "{} comes to a step with several outcomes at {place} while it unwinds; that is not supported",
                 self.who_unwinds()
             );
-            self.fail(Stop::Bound(message));
+            self.fail(Stop::Unsupported(message));
         }
         self.unwound += 1;
         self.operations += 1;

@@ -169,6 +169,6 @@ impl World {
     }
 
     fn begin_again(&mut self) {
-        self.fail(Stop::Bound("the search has to be begun again".to_owned()));
+        self.fail(Stop::BeginAgain);
     }
 }

@@ -101,7 +101,7 @@ impl World {
             self.process(process).size_among(&self.stacks) / 1024
         );
         let (kind, place) = (FailureKind::StackOverflow, None);
-        self.fail(Stop::Failure(Failure { kind, message, place, process: Some(process) }));
+        self.fail(Stop::Broken(Failure { kind, message, place, process: Some(process) }));
     }
 
     #[cold]
@@ -116,7 +116,7 @@ impl World {
             self.name_of(process)
         );
         let (kind, place) = (FailureKind::Panic, None);
-        self.fail(Stop::Failure(Failure { kind, message, place, process: Some(process) }));
+        self.fail(Stop::Broken(Failure { kind, message, place, process: Some(process) }));
     }
 
     /// A process has come to its end.

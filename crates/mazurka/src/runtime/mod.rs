@@ -405,7 +405,7 @@ impl World {
             ),
             false => format!("the {kind} made at {made} is not known to this check; {hint}"),
         };
-        self.fail(Stop::Failure(Failure {
+        self.fail(Stop::Broken(Failure {
             kind: FailureKind::InvalidSync,
             message,
             place: Some(place_of(object.created())),

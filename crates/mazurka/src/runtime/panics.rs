@@ -41,7 +41,7 @@ fn note(info: &PanicHookInfo<'_>) {
             if world.ending {
                 return world.discover_bomb();
             }
-            world.fail(Stop::Failure(mazurka_program::Failure {
+            world.fail(Stop::Broken(mazurka_program::Failure {
                 kind: FailureKind::Panic,
                 message: format!(
                     "thread `{}` panicked in a destructor while it unwound{what}; outside of a check this aborts",

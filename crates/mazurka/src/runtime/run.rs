@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mazurka_explore::NotExhaustive;
 use mazurka_program::{
-    Failure, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Run, State, Stop,
+    Failure, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Run, Stop,
 };
 use std::panic::Location as Caller;
 
@@ -142,6 +142,7 @@ impl Run for ClosureRun {
 
     #[inline(always)]
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
+        label.clear();
         self.heartbeat.step(self.world.script.len(), process, choice);
         if self.heartbeat.is_time_up() {
             self.time_is_up();
@@ -175,21 +176,12 @@ impl Run for ClosureRun {
         }
     }
 
-    fn would_take(&self, _receive: usize, _send: usize) -> bool {
-        // Asked for classes modulo observers only, which no algorithm for Rust uses.
-        true
-    }
-
     fn failures(&self) -> &[Failure] {
         &self.world.failures
     }
 
     fn assumed(&self) -> bool {
         self.world.assumed
-    }
-
-    fn state(&self) -> Option<State> {
-        None
     }
 }
 

@@ -325,6 +325,6 @@ impl World {
         );
         let place = places.0.or(places.1).map(place_of);
         let kind = FailureKind::Nondeterminism;
-        self.fail(Stop::Failure(Failure { kind, message, place, process: Some(process) }));
+        self.fail(Stop::Broken(Failure { kind, message, place, process: Some(process) }));
     }
 }

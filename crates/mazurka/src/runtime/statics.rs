@@ -132,7 +132,7 @@ impl World {
     fn used_static(&mut self, location: Location) {
         let created = self.described.get(location.0 as usize).copied().flatten().map(|what| what.created);
         let at = created.map_or(String::new(), |created| format!(" at {created}"));
-        self.fail(Stop::Failure(Failure {
+        self.fail(Stop::Broken(Failure {
             kind: FailureKind::InvalidSync,
             message: format!(
                 "the static{at} was used outside of a check, so it can't begin anew in each execution; use it within \

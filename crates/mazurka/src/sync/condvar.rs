@@ -200,7 +200,7 @@ impl Operation for Notify {
 /// What a notification touches depends on who waits, and whom it wakes: there is no label that foresees it.
 fn refuse_static_footprints(step: &mut Step<'_>) {
     if step.world.foresee {
-        step.world.fail(Stop::Bound("Condvar is not supported by source; use optimal".to_owned()));
+        step.world.fail(Stop::Unsupported("Condvar is not supported by source; use optimal".to_owned()));
     }
 }
 

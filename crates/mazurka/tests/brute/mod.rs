@@ -94,7 +94,7 @@ where
         match summary.not_exhaustive {
             Some(NotExhaustive::Executions(_)) => return None,
             // Some things are nothing for `source`.
-            Some(NotExhaustive::Program(why)) if algorithm == Algorithm::Source => {
+            Some(NotExhaustive::Unsupported(why)) if algorithm == Algorithm::Source => {
                 assert!(why.ends_with("is not supported by source; use optimal"), "{why}");
                 return None;
             }

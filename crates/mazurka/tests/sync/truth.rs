@@ -117,7 +117,7 @@ pub fn agree_within(
     let mut seen = Seen::default();
     let summary = explore(&program, Algorithm::Source, &Options::default(), &mut seen);
     match summary.not_exhaustive {
-        Some(NotExhaustive::Program(reason)) => {
+        Some(NotExhaustive::Unsupported(reason)) => {
             assert!(reason.contains("not supported by source"), "{name}: {reason}")
         }
         reason => {

@@ -10,8 +10,8 @@ use std::cell::UnsafeCell;
 use std::rc::Rc;
 
 use mazurka_program::{
-    Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Run,
-    State, Stop,
+    Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Receives,
+    Run, Stop,
 };
 
 use super::script::Taken;
@@ -281,6 +281,7 @@ impl Run for NativeRun {
 
     #[inline]
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
+        label.clear();
         self.take(process, choice)?;
         let taken = &self.world().label;
         // Nearly every step touches one thing, and has nothing else to tell: to exchange the lists would take longer.
@@ -316,13 +317,8 @@ impl Run for NativeRun {
         guard.is_none_or(|(object, until)| until.holds(world.objects.at_depth(object, depth as u32)))
     }
 
-    fn would_take(&self, _receive: usize, _send: usize) -> bool {
-        // There are no messages.
-        true
-    }
-
-    fn tells_observers(&self) -> bool {
-        true
+    fn receives(&self) -> Option<&dyn Receives> {
+        Some(self)
     }
 
     fn failures(&self) -> &[Failure] {
@@ -336,9 +332,12 @@ impl Run for NativeRun {
     fn ended_early(&self) -> bool {
         self.mine().over
     }
+}
 
-    fn state(&self) -> Option<State> {
-        None
+impl Receives for NativeRun {
+    fn would_take(&self, _receive: usize, _send: usize) -> bool {
+        // There are no messages.
+        true
     }
 }
 
@@ -458,6 +457,6 @@ impl World {
             }
         }
         self.stops.ahead = false;
-        self.fatal = Some(Stop::Bound("the search has to be begun again".to_owned()));
+        self.fatal = Some(Stop::BeginAgain);
     }
 }

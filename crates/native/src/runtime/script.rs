@@ -52,6 +52,6 @@ impl World {
             self.name_of(thread)
         );
         let (kind, process) = (FailureKind::Nondeterminism, Some(ProcessId(thread)));
-        self.fail(Stop::Failure(Failure { kind, message, place: None, process }));
+        self.fail(Stop::Broken(Failure { kind, message, place: None, process }));
     }
 }

@@ -278,7 +278,7 @@ impl World {
     /// The program does what is not supported, which ends the search.
     pub(crate) fn refuse(&mut self, message: String) {
         self.refused.get_or_insert_with(|| message.clone());
-        self.fail(Stop::Bound(message));
+        self.fail(Stop::Unsupported(message));
     }
 
     /// Notes that something is wrong with the program.

@@ -144,7 +144,7 @@ pub fn agreed(program: &Native, name: &str) -> Met {
         let options = Search { order, ..Search::default() };
         let summary = explore(program, algorithm, &options, &mut met);
         assert_eq!(summary.broken, None, "{name} {algorithm}");
-        if let Some(NotExhaustive::Program(reason)) = &summary.not_exhaustive
+        if let Some(NotExhaustive::Unsupported(reason)) = &summary.not_exhaustive
             && algorithm == Algorithm::Source
         {
             assert!(reason.contains("not supported by source"), "{name}: {reason}");

@@ -74,7 +74,7 @@ impl Origin {
                  so that it is a new one in each execution"
             );
             let place = Some(place_of(created));
-            world.fail(Stop::Failure(Failure {
+            world.fail(Stop::Broken(Failure {
                 kind: FailureKind::InvalidSync,
                 message,
                 place,

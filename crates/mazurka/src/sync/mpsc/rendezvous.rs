@@ -59,7 +59,9 @@ impl<T> Channel<T> {
     pub(super) fn new(created: &'static Caller<'static>) -> Option<Channel<T>> {
         with_world(|world| {
             if world.foresee {
-                world.fail(Stop::Bound("sync_channel(0) is not supported by source; use optimal".to_owned()));
+                world.fail(Stop::Unsupported(
+                    "sync_channel(0) is not supported by source; use optimal".to_owned(),
+                ));
             }
             let location = world.make(world.running, OwnKind::Handle);
             world.describe(location, Described { kind: "channel", created });

@@ -1,0 +1,211 @@
+//! The algorithms: their names, what they are in a line, what they need of a program, and where each is. All that lists
+//! algorithms (help, errors, documents) is made from this table or held to it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use mazurka_program::{Footprints, Run};
+
+use crate::walk::Walk;
+use crate::{Published, Rules, Summary};
+use crate::{convergent, naive, observers, optimal, source, source_context};
+
+/// The algorithms, by the names that users type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Algorithm {
+    /// Every interleaving.
+    Naive,
+    /// Source-DPOR: each Mazurkiewicz trace at least once; executions that turn out redundant are cut.
+    Source,
+    /// Optimal-DPOR: each Mazurkiewicz trace exactly once, and nothing is cut.
+    Optimal,
+    /// Optimal-DPOR with observers: each class modulo observers exactly once, and nothing is cut.
+    OptimalObservers,
+    /// Source-DPOR that does not explore what leads to the same state in another order.
+    SourceContext,
+    /// Each final state once: equal states are merged.
+    Convergent,
+    /// An algorithm as its paper prints it: it can miss behaviours, and is never exhaustive.
+    Published(Published),
+}
+
+/// What an algorithm may need of a program besides what every [`Run`] does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Need {
+    /// States that can be compared with their names.
+    States,
+    /// What a receive would take.
+    Receives,
+}
+
+impl Need {
+    pub(crate) fn is_met_by(self, run: &dyn Run) -> bool {
+        match self {
+            Need::States => run.states().is_some_and(|states| states.named().is_some()),
+            Need::Receives => run.receives().is_some(),
+        }
+    }
+
+    /// What can't be, where the need is not met: "can't be done".
+    pub(crate) fn verb(self) -> &'static str {
+        match self {
+            Need::States => "done",
+            Need::Receives => "told",
+        }
+    }
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Need::States => "compares states",
+            Need::Receives => "has to know which messages a receive would take",
+        })
+    }
+}
+
+/// What is known of an algorithm.
+struct Entry {
+    name: &'static str,
+    summary: &'static str,
+    footprints: Footprints,
+    needs: &'static [Need],
+    search: fn(Walk<'_>) -> Summary,
+}
+
+impl Algorithm {
+    /// All of them, but for those as published.
+    pub const ALL: [Algorithm; 6] = [
+        Algorithm::Naive,
+        Algorithm::Source,
+        Algorithm::Optimal,
+        Algorithm::OptimalObservers,
+        Algorithm::SourceContext,
+        Algorithm::Convergent,
+    ];
+
+    fn entry(self) -> Entry {
+        let entry = |name, summary, search: fn(Walk<'_>) -> Summary| {
+            let (footprints, needs) = (Footprints::Dynamic, &[] as &[Need]);
+            Entry { name, summary, footprints, needs, search }
+        };
+        match self {
+            Algorithm::Naive => entry("naive", "every interleaving", naive::search),
+            Algorithm::Source => {
+                let summary = "each Mazurkiewicz trace at least once; redundant executions are cut";
+                Entry { footprints: Footprints::Static, ..entry("source", summary, source::search) }
+            }
+            Algorithm::Optimal => entry("optimal", "each Mazurkiewicz trace exactly once", optimal::search),
+            Algorithm::OptimalObservers => {
+                let summary = "each class modulo observers exactly once";
+                Entry { needs: &[Need::Receives], ..entry("optimal+observers", summary, observers::search) }
+            }
+            Algorithm::SourceContext => {
+                let summary = "source, without what leads to the same state in another order";
+                let entry = entry("source+context", summary, source_context::search);
+                Entry { footprints: Footprints::Static, needs: &[Need::States], ..entry }
+            }
+            Algorithm::Convergent => {
+                let summary = "each final state once; equal states are merged";
+                Entry { needs: &[Need::States], ..entry("convergent", summary, convergent::search) }
+            }
+            Algorithm::Published(form) => {
+                let entry = entry(form.name(), "as its paper prints it; it misses behaviours", form.search());
+                Entry { footprints: form.footprints(), needs: &[Need::States], ..entry }
+            }
+        }
+    }
+
+    /// The name that users type.
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// What it explores, in a few words.
+    pub fn summary(self) -> &'static str {
+        self.entry().summary
+    }
+
+    /// What it needs of a program: one that can't do it is refused ([`NotExhaustive::Lacks`](crate::NotExhaustive::Lacks)).
+    pub fn needs(self) -> &'static [Need] {
+        self.entry().needs
+    }
+
+    /// Whether it compares states.
+    pub fn compares_states(self) -> bool {
+        self.needs().contains(&Need::States)
+    }
+
+    /// Which labels it works with.
+    pub(crate) fn footprints(self, rules: &Rules) -> Footprints {
+        match self {
+            Algorithm::Source if !rules.static_footprints => Footprints::Dynamic,
+            _ => self.entry().footprints,
+        }
+    }
+
+    pub(crate) fn search(self, walk: Walk<'_>) -> Summary {
+        (self.entry().search)(walk)
+    }
+
+    /// The form of it, if it is an algorithm as its paper prints it.
+    pub fn published(self) -> Option<Published> {
+        match self {
+            Algorithm::Published(published) => Some(published),
+            _ => None,
+        }
+    }
+
+    /// The names of some algorithms, as in a sentence: `naive, source and optimal`.
+    pub fn list(algorithms: impl IntoIterator<Item = Algorithm>) -> String {
+        let names: Vec<&str> = algorithms.into_iter().map(Algorithm::name).collect();
+        match names.split_last() {
+            Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+            _ => names.concat(),
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Algorithm::Published(published) => published.fmt(f),
+            _ => f.write_str(self.name()),
+        }
+    }
+}
+
+/// A name that is no algorithm's; tells which there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownAlgorithm(pub String);
+
+/// Algorithms to come.
+const PLANNED: [&str; 4] = ["source+constraints", "convergent+constraints", "data-centric", "reads-from"];
+
+impl fmt::Display for UnknownAlgorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.starts_with("optimal+context") {
+            return write!(
+                f,
+                "{} has no sound form: the published one loses behaviours of programs of 4 to 6 steps (CX10 to CX12: \
+                 corpus/cx10.maz, cx11.maz, cx12.maz), which --as-published runs; use convergent, which has one execution for each final state",
+                self.0
+            );
+        }
+        let what = if PLANNED.contains(&self.0.as_str()) { "not supported yet" } else { "not an algorithm" };
+        write!(f, "{} is {what}; there are {}", self.0, Algorithm::list(Algorithm::ALL))
+    }
+}
+
+impl std::error::Error for UnknownAlgorithm {}
+
+impl FromStr for Algorithm {
+    type Err = UnknownAlgorithm;
+
+    fn from_str(text: &str) -> Result<Algorithm, UnknownAlgorithm> {
+        Algorithm::ALL
+            .into_iter()
+            .find(|algorithm| algorithm.name() == text)
+            .ok_or_else(|| UnknownAlgorithm(text.to_owned()))
+    }
+}
