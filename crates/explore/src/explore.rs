@@ -112,7 +112,8 @@ fn explore_any(
     loop {
         // The time is for all beginnings together.
         options.limits.time = limit.map(|most| most.saturating_sub(started.elapsed()));
-        let walk = Walk::new(start(algorithm.footprints(&options.rules)), &options, monitor);
+        let walk =
+            Walk::new(start(algorithm.footprints(&options.rules)), algorithm.is_ordered(), &options, monitor);
         let mut summary = algorithm.search(walk);
         if let (Some(NotExhaustive::Time(left)), Some(most)) = (&mut summary.not_exhaustive, limit) {
             *left = most;

@@ -181,7 +181,7 @@ impl Search<'_> {
     /// Lines 17-18: no sequence leads, so any process will do, with every outcome of its step that is not done.
     fn plan_freely(&mut self) -> ControlFlow<()> {
         let (level, rules) = (self.nodes.len() - 1, self.walk.options.rules);
-        let (trace, aside) = self.walk.aside();
+        let (trace, _, aside) = self.walk.aside();
         let mail = Postman { aside, from: level, v: &[], there: true, selective: rules.selective };
         let settled = self.done.settle(trace, &mut Observed { conflicts: &self.conflicts, mail });
         let done = &self.done;
@@ -291,8 +291,7 @@ impl Search<'_> {
         if conditional {
             return self.sequences(race).into_iter().try_for_each(|v| self.plan_views(race, v, true));
         }
-        let (trace, e) = (&self.walk.trace, race.e);
-        let notdep = (e + 1..trace.len()).filter(|&k| !trace.happens_before(e, k)).collect();
+        let notdep = self.walk.order.unordered(race.e, race.e + 1).collect();
         let v = Sequence { events: notdep, last: race.second, process: race.process, observed: false };
         self.plan_views(race, v, false)
     }
@@ -419,7 +418,7 @@ impl Search<'_> {
     /// The orders of `v` that are the same to all who take part in it, and in what the last event read in the execution.
     fn views(&mut self, from: usize, v: &Sequence, known: Option<usize>) -> Views {
         let selective = self.walk.options.rules.selective;
-        let (trace, aside) = self.walk.aside();
+        let (trace, _, aside) = self.walk.aside();
         let steps: Vec<Step<'_>> =
             v.events.iter().enumerate().map(|(i, &k)| step_at(trace, k, from + i)).collect();
         let mail = Postman { aside, from, v: &steps, there: false, selective };
@@ -497,7 +496,7 @@ impl Search<'_> {
     /// Lines 11-12: inserts `v` into `wut(E')` unless it is redundant.
     fn plan(&mut self, race: Reversal, v: &Sequence, choice: u32, alternatives: u32, touched: &[Access]) {
         let (e, rules) = (race.e, self.walk.options.rules);
-        let (trace, aside) = self.walk.aside();
+        let (trace, _, aside) = self.walk.aside();
         let mut steps: SmallVec<[Step<'_>; 24]> =
             v.events.iter().enumerate().map(|(i, &k)| step_at(trace, k, e + i)).collect();
         let at = (e + steps.len()) as u32;

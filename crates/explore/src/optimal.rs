@@ -202,7 +202,7 @@ impl Search<'_> {
             if race.e != e {
                 e = race.e;
                 notdep.clear();
-                notdep.extend(self.walk.trace.unordered(e, e + 1));
+                notdep.extend(self.walk.order.unordered(e, e + 1));
             }
             self.reverse(race, &notdep)?;
             if self.walk.planned(self.walk.trace.len() - e) {
@@ -285,7 +285,7 @@ pub(crate) fn collect_races(walk: &Walk<'_>, shared: usize, races: &mut Vec<Reve
 }
 
 fn collect_with(walk: &Walk<'_>, shared: usize, known: &mut Vec<u32>, races: &mut Vec<Reversal>) {
-    let trace = &walk.trace;
+    let (trace, order) = (&walk.trace, &walk.order);
     let rules = &walk.options.rules;
     let handle = |race: &Race| {
         let (e, second) = (race.first as usize, race.second as usize);
@@ -293,9 +293,9 @@ fn collect_with(walk: &Walk<'_>, shared: usize, known: &mut Vec<u32>, races: &mu
         (race.immediate || rules.every_guard_writer).then_some(Reversal { e, process, second: Some(second) })
     };
     if rules.old_races {
-        trace.least_clock(shared, known);
+        order.least_clock(shared, known);
         let from = first_race_to_handle(trace, shared, known);
-        let old = trace.races_from(from).iter().take_while(|race| (race.second as usize) < shared);
+        let old = order.races_from(from).iter().take_while(|race| (race.second as usize) < shared);
         // Some new event does not happen after the race's earlier one.
         let due = |race: &&Race| {
             let e = race.first as usize;
@@ -303,13 +303,13 @@ fn collect_with(walk: &Walk<'_>, shared: usize, known: &mut Vec<u32>, races: &mu
         };
         races.extend(old.filter(due).filter_map(handle));
     }
-    races.extend(trace.races_from(shared).iter().filter_map(handle));
+    races.extend(order.races_from(shared).iter().filter_map(handle));
     if rules.waiting_races {
         let run = &walk.run;
         run.waiting(&mut |process, guard| {
             let Some(guard) = guard else { return };
             let holds = |id, depth| !rules.guard_must_hold || run.guard_holds_at(id, depth);
-            trace.waiting_races(process, guard, holds, |e| {
+            order.waiting_races(trace, process, guard, holds, |e| {
                 races.push(Reversal { e, process, second: None });
             });
         });

@@ -70,6 +70,8 @@ struct Entry {
     summary: &'static str,
     footprints: Footprints,
     needs: &'static [Need],
+    /// Whether it asks for happens-before and races.
+    ordered: bool,
     search: fn(Walk<'_>) -> Summary,
 }
 
@@ -87,10 +89,12 @@ impl Algorithm {
     fn entry(self) -> Entry {
         let entry = |name, summary, search: fn(Walk<'_>) -> Summary| {
             let (footprints, needs) = (Footprints::Dynamic, &[] as &[Need]);
-            Entry { name, summary, footprints, needs, search }
+            Entry { name, summary, footprints, needs, ordered: true, search }
         };
         match self {
-            Algorithm::Naive => entry("naive", "every interleaving", naive::search),
+            Algorithm::Naive => {
+                Entry { ordered: false, ..entry("naive", "every interleaving", naive::search) }
+            }
             Algorithm::Source => {
                 let summary = "each Mazurkiewicz trace at least once; redundant executions are cut";
                 Entry { footprints: Footprints::Static, ..entry("source", summary, source::search) }
@@ -107,7 +111,8 @@ impl Algorithm {
             }
             Algorithm::Convergent => {
                 let summary = "each final state once; equal states are merged";
-                Entry { needs: &[Need::States], ..entry("convergent", summary, convergent::search) }
+                let entry = entry("convergent", summary, convergent::search);
+                Entry { needs: &[Need::States], ordered: false, ..entry }
             }
             Algorithm::Published(form) => {
                 let entry = entry(form.name(), "as its paper prints it; it misses behaviours", form.search());
@@ -142,6 +147,10 @@ impl Algorithm {
             Algorithm::Source if !rules.static_footprints => Footprints::Dynamic,
             _ => self.entry().footprints,
         }
+    }
+
+    pub(crate) fn is_ordered(self) -> bool {
+        self.entry().ordered
     }
 
     pub(crate) fn search(self, walk: Walk<'_>) -> Summary {

@@ -13,7 +13,6 @@
 use std::ops::ControlFlow;
 
 use mazurka_program::{ProcessId, ProcessSet};
-use mazurka_trace::Trace;
 use mazurka_trace::dependence::dependent;
 
 use crate::sleep::SleepSets;
@@ -177,8 +176,8 @@ impl Search<'_> {
     fn take(&mut self, process: ProcessId, choice: u32) -> ControlFlow<()> {
         self.walk.step(process, choice)?;
         let last = self.walk.trace.len() - 1;
-        for i in 0..self.walk.trace.races(last).len() {
-            let race = self.walk.trace.races(last)[i];
+        for i in 0..self.walk.order.races(last).len() {
+            let race = self.walk.order.races(last)[i];
             if race.immediate || self.walk.options.rules.every_guard_writer {
                 self.reverse(race.first as usize, process, Some(last));
             }
@@ -213,12 +212,12 @@ impl Search<'_> {
             return;
         }
         let mut found = Vec::new();
-        let (run, trace) = (&self.walk.run, &self.walk.trace);
+        let Walk { run, trace, order, .. } = &self.walk;
         let must_hold = self.walk.options.rules.guard_must_hold;
         run.waiting(&mut |process, guard| {
             if let Some(guard) = guard {
                 let holds = |id, depth| !must_hold || run.guard_holds_at(id, depth);
-                trace.waiting_races(process, guard, holds, |first| found.push((first, process)));
+                order.waiting_races(trace, process, guard, holds, |first| found.push((first, process)));
             }
         });
         for (first, process) in found {
@@ -233,13 +232,13 @@ impl Search<'_> {
         let trace = &self.walk.trace;
         let end = second.unwrap_or(trace.len());
         // The first event of `v` is an initial, and mostly will do.
-        if let Some(first) = trace.unordered(e, e + 1).next().filter(|&k| k < end).or(second)
+        if let Some(first) = self.walk.order.unordered(e, e + 1).next().filter(|&k| k < end).or(second)
             && self.nodes[e].backtrack.contains(trace.process(first))
         {
             return;
         }
         let mut initials = std::mem::take(&mut self.first);
-        collect_initials(trace, e, q, second, &mut initials);
+        collect_initials(&self.walk, e, q, second, &mut initials);
         let node = &self.nodes[e];
         let covered = initials.iter().any(|&(p, _)| node.backtrack.contains(p))
             || (!self.walk.options.rules.initials && self.weakly_covered(e, q, second));
@@ -257,7 +256,9 @@ impl Search<'_> {
     fn weakly_covered(&self, e: usize, q: ProcessId, second: Option<usize>) -> bool {
         let trace = &self.walk.trace;
         let end = second.unwrap_or(trace.len());
-        let v: Vec<usize> = (e + 1..end).filter(|&k| !trace.happens_before(e, k)).chain(second).collect();
+        let before_end = |&k: &usize| k < end;
+        let v: Vec<usize> =
+            self.walk.order.unordered(e, e + 1).take_while(before_end).chain(second).collect();
         self.sleep.level(e).iter().any(|sleeper| {
             let accesses = self.sleep.accesses_of(sleeper);
             sleeper.process != q
@@ -271,17 +272,18 @@ impl Search<'_> {
 ///
 /// `second` is the position of `q`'s step, the last of the trace; none if `q` waits.
 pub(crate) fn collect_initials(
-    trace: &Trace,
+    walk: &Walk<'_>,
     e: usize,
     q: ProcessId,
     second: Option<usize>,
     initials: &mut Vec<(ProcessId, usize)>,
 ) {
+    let Walk { trace, order, .. } = walk;
     let end = second.unwrap_or(trace.len());
     initials.clear();
     // First the first event of every process, initial or not: an event that depends on any event of another
     // process depends on that process's first one.
-    let notdep = (e + 1..end).filter(|&k| !trace.happens_before(e, k));
+    let notdep = order.unordered(e, e + 1).take_while(|&k| k < end);
     for k in notdep.chain(second) {
         if !initials.iter().any(|&(p, _)| p == trace.process(k)) {
             initials.push((trace.process(k), k));
@@ -289,7 +291,7 @@ pub(crate) fn collect_initials(
     }
     for i in (0..initials.len()).rev() {
         let (_, k) = initials[i];
-        if initials[..i].iter().any(|&(_, earlier)| trace.happens_before(earlier, k)) {
+        if initials[..i].iter().any(|&(_, earlier)| order.happens_before(earlier, k)) {
             initials.remove(i);
         }
     }

@@ -147,8 +147,8 @@ impl Search<'_> {
     /// Lines 6-10 for the last step; what lines 11-14 compare is noted.
     fn race(&mut self, last: usize) {
         let process = self.walk.trace.process(last);
-        for i in 0..self.walk.trace.races(last).len() {
-            let race = self.walk.trace.races(last)[i];
+        for i in 0..self.walk.order.races(last).len() {
+            let race = self.walk.order.races(last)[i];
             self.reverse(race.first as usize, process, Some(last));
             if race.immediate && self.may_compare(race.first as usize, last) {
                 self.comparisons.note(
@@ -163,11 +163,11 @@ impl Search<'_> {
     /// The processes that wait here race with what made them wait.
     fn race_waiting(&mut self) {
         let mut found = Vec::new();
-        let (run, trace) = (&self.walk.run, &self.walk.trace);
+        let Walk { run, trace, order, .. } = &self.walk;
         run.waiting(&mut |process, guard| {
             if let Some(guard) = guard {
                 let holds = |id, depth| run.guard_holds_at(id, depth);
-                trace.waiting_races(process, guard, holds, |first| found.push((first, process)));
+                order.waiting_races(trace, process, guard, holds, |first| found.push((first, process)));
             }
         });
         for (first, process) in found {
@@ -178,7 +178,7 @@ impl Search<'_> {
     /// Lines 7-10: makes sure that some initial of `v = notdep(e, E).q` is in the backtrack set before `e`.
     fn reverse(&mut self, e: usize, q: ProcessId, second: Option<usize>) {
         let mut initials = std::mem::take(&mut self.initials);
-        collect_initials(&self.walk.trace, e, q, second, &mut initials);
+        collect_initials(&self.walk, e, q, second, &mut initials);
         let node = &mut self.nodes[e];
         if !initials.iter().any(|&(p, _)| node.backtrack.contains(p)) {
             // Any initial will do; one that sleeps costs nothing, for its traces have been explored.
@@ -197,8 +197,8 @@ impl Search<'_> {
     /// Whether nothing between `e` and the step at `last` happens after `e`, so that `u = dep(e, E)` is `e` alone; and whether
     /// none of these steps had several outcomes, for there may be another number of them in another order.
     fn may_compare(&self, e: usize, last: usize) -> bool {
-        let (trace, rules) = (&self.walk.trace, &self.walk.options.rules);
-        let alone = !rules.single_event || (e + 1..last).all(|k| !trace.happens_before(e, k));
+        let Walk { trace, order, options, .. } = &self.walk;
+        let alone = !options.rules.single_event || (e + 1..last).all(|k| !order.happens_before(e, k));
         alone && (e..=last).all(|k| trace.alternatives(k) == 1)
     }
 

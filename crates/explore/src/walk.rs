@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use mazurka_program::{GuardId, Label, ProcessId, Run, Stop};
-use mazurka_trace::Trace;
+use mazurka_trace::{HappensBefore, Trace};
 
 use crate::explore::AnyMonitor;
 use crate::{Counts, Ending, NotExhaustive, Options, Order, Summary};
@@ -32,6 +32,9 @@ const PATIENCE: usize = 500;
 pub(crate) struct Walk<'a> {
     pub run: Box<dyn Run>,
     pub trace: Trace,
+    /// The order of the trace's events, if the algorithm asks for it.
+    pub order: HappensBefore,
+    is_ordered: bool,
     pub counts: Counts,
     pub options: &'a Options,
     monitor: &'a mut dyn AnyMonitor,
@@ -60,10 +63,17 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub fn new(run: Box<dyn Run>, options: &'a Options, monitor: &'a mut dyn AnyMonitor) -> Walk<'a> {
+    pub fn new(
+        run: Box<dyn Run>,
+        is_ordered: bool,
+        options: &'a Options,
+        monitor: &'a mut dyn AnyMonitor,
+    ) -> Walk<'a> {
         Walk {
             run,
             trace: Trace::new(),
+            order: HappensBefore::default(),
+            is_ordered,
             counts: Counts::default(),
             options,
             monitor,
@@ -98,9 +108,12 @@ impl<'a> Walk<'a> {
             self.note(stop);
             return ControlFlow::Break(());
         }
-        let (run, must_hold) = (&self.run, self.options.rules.guard_must_hold);
-        let holds = |guard: GuardId, depth: usize| !must_hold || run.guard_holds_at(guard, depth);
-        self.trace.push(process, choice, alternatives, &self.label, holds);
+        if self.is_ordered {
+            let (run, must_hold) = (&self.run, self.options.rules.guard_must_hold);
+            let holds = |guard: GuardId, depth: usize| !must_hold || run.guard_holds_at(guard, depth);
+            self.order.enter(&self.trace, process, &self.label, holds);
+        }
+        self.trace.push(process, choice, alternatives, &self.label);
         self.counts.events += 1;
         if self.look_is_due() { self.look_at_the_clock() } else { ControlFlow::Continue(()) }
     }
@@ -164,6 +177,7 @@ impl<'a> Walk<'a> {
 
     fn go_back_to(&mut self, depth: usize) {
         self.trace.truncate(depth);
+        self.order.truncate(depth);
         if depth <= self.on_trace {
             self.run.rewind(depth);
         } else {
@@ -213,9 +227,9 @@ impl<'a> Walk<'a> {
     }
 
     /// The trace, and the run on its own, to be asked about steps that are no part of the trace.
-    pub fn aside(&mut self) -> (&Trace, Aside<'_>) {
-        let Walk { trace, run, on_trace, label, taken, .. } = self;
-        (trace, Aside { run: &mut **run, on_trace, label, taken })
+    pub fn aside(&mut self) -> (&Trace, &HappensBefore, Aside<'_>) {
+        let Walk { trace, order, run, on_trace, label, taken, .. } = self;
+        (trace, order, Aside { run: &mut **run, on_trace, label, taken })
     }
 
     /// Begins the search again from the start: something was found out that what was done so far did not know.
@@ -283,7 +297,7 @@ impl<'a> Walk<'a> {
 
     /// Notes how many bytes the search keeps besides the trace and the run. Breaks if they are too many.
     pub fn note_memory(&mut self, bytes: usize) -> ControlFlow<()> {
-        let bytes = (bytes + self.trace.memory() + self.run.memory()) as u64;
+        let bytes = (bytes + self.trace.memory() + self.order.memory() + self.run.memory()) as u64;
         self.counts.memory = self.counts.memory.max(bytes);
         match self.options.limits.memory {
             Some(most) if bytes > most => self.stop(NotExhaustive::Memory(most)),

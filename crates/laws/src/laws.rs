@@ -22,8 +22,8 @@ use mazurka_litmus::ast::{Ast, Item};
 use mazurka_litmus::{LabelRules, Litmus, Source, compile};
 use mazurka_oracle::{Budget, Deadlock, Failed, TooMuch, Truth, deadlock, truth};
 use mazurka_program::{Footprints, Label, Program, Run, Schedule, State, Step};
-use mazurka_trace::Trace;
 use mazurka_trace::equivalence::{self, Key};
+use mazurka_trace::{HappensBefore, Trace};
 
 use crate::observers;
 use crate::random::Random;
@@ -427,7 +427,7 @@ impl<R: Run> Seen<R> {
             let outcomes = self.replay.alternatives(process);
             label.clear();
             self.replay.step(process, step.choice, &mut label).map_err(|stop| format!("{stop:?}"))?;
-            trace.push(process, step.choice, outcomes, &label, |_, _| false);
+            trace.push(process, step.choice, outcomes, &label);
         }
         Ok(trace)
     }
@@ -464,12 +464,12 @@ impl<R: Run> Seen<R> {
     /// Law 4.
     fn linearise(&mut self, trace: &Trace, run: &R, class: &Key) -> Result<(), String> {
         let mut left: Vec<usize> = (0..trace.len()).collect();
-        let mut order = Vec::new();
+        let (mut order, clocks) = (Vec::new(), HappensBefore::of(trace));
         while !left.is_empty() {
             let free: Vec<usize> = left
                 .iter()
                 .copied()
-                .filter(|&k| left.iter().all(|&i| i == k || !trace.happens_before(i, k)))
+                .filter(|&k| left.iter().all(|&i| i == k || !clocks.happens_before(i, k)))
                 .collect();
             let next = free[self.random.below(free.len())];
             left.retain(|&k| k != next);

@@ -159,7 +159,7 @@ impl<R: Run> Judge<R> {
             let outcomes = self.run.alternatives(process);
             label.clear();
             self.run.step(process, step.choice, &mut label).map_err(|stop| format!("{stop:?}"))?;
-            trace.push(process, step.choice, outcomes, &label, |_, _| false);
+            trace.push(process, step.choice, outcomes, &label);
             note_awaited(&self.run, &label, &mut self.awaited);
         }
         if !self.run.enabled().is_empty() {

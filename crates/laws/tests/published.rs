@@ -61,7 +61,7 @@ impl Seen {
             let outcomes = self.again.alternatives(process);
             label.clear();
             self.again.step(process, trace.choice(k), &mut label).expect("a step that was taken");
-            repeated.push(process, trace.choice(k), outcomes, &label, |_, _| false);
+            repeated.push(process, trace.choice(k), outcomes, &label);
         }
         repeated
     }

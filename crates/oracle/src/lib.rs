@@ -148,7 +148,7 @@ impl<R: Run> Search<R> {
             for choice in 0..outcomes {
                 self.label.clear();
                 self.run.step(process, choice, &mut self.label).map_err(|_| TooMuch::Program)?;
-                self.trace.push(process, choice, outcomes, &self.label, |_, _| false);
+                self.trace.push(process, choice, outcomes, &self.label);
                 self.more_awaited |= note_awaited(&self.run, &self.label, &mut self.awaited);
                 self.visit()?;
                 self.trace.truncate(depth);

@@ -1,54 +1,23 @@
-//! An execution that grows and shrinks at its end.
+//! An execution that grows and shrinks at its end: its events, in the order in which they happened.
 //!
-//! Everything that is known of an event is computed when it is pushed, in time proportional to what it touches and to
-//! the number of processes, and is forgotten when it is popped; nothing is computed again for a prefix that stays.
 //! Everything lies in flat arrays that grow and shrink together: an event knows where its parts begin, so that going back
-//! is to cut each array once. Locations keep, as a linked list in one of them, those that read and those that wrote them,
-//! so the conflicts of a new event are at hand.
+//! is to cut each array once. What is derived from events (their order, who reads from whom) is in indices of its own,
+//! which grow and shrink beside the trace where they are asked for.
 
-use mazurka_program::{Access, Guard, GuardId, Label, Location, ProcessId};
+use mazurka_program::{Access, Guard, Label, Location, ProcessId};
 
-/// A reversible race: the earlier event, and whether nothing lies between it and the later one.
-///
-/// A guarded step races with every writer of its guard that
-/// does not happen before its process's previous event, also through others (`immediate` is then false).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Race {
-    /// The position of the earlier event.
-    pub first: u32,
-    /// The position of the later event.
-    pub second: u32,
-    /// Whether no event is between the two in happens-before.
-    pub immediate: bool,
-}
-
-/// A sequence of events with their happens-before order and their races.
+/// A sequence of events.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     events: Vec<Event>,
     accesses: Vec<Access>,
-    /// The clocks of all events, each `lanes` long.
-    clocks: Vec<Lane>,
-    lanes: usize,
-    races: Vec<Race>,
     spawned: Vec<ProcessId>,
     waited_for: Vec<Location>,
     processes: Vec<History>,
-    links: Vec<Link>,
-    locations: Vec<Heads>,
-    candidates: Vec<u32>,
 }
 
-/// A piece of a clock: the numbers of this many processes, which are compared together.
-type Lane = [u32; LANE];
-const LANE: usize = 4;
-
-/// No link.
-const NONE: u32 = u32::MAX;
-
-/// What is known of an event but its clock; a line of the cache long.
+/// What is known of an event.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
 struct Event {
     process: ProcessId,
     /// The ordinal among the events of its process, from 1.
@@ -57,26 +26,11 @@ struct Event {
     alternatives: u32,
     guard: Option<Guard>,
     varies: bool,
-    accesses: Part,
-    races: Part,
+    /// Its part of the array of accesses.
+    accesses: (u32, u32),
     /// Where its parts begin in the arrays of these names.
     spawned: u32,
     waited_for: u32,
-    links: u32,
-}
-
-/// Part of an array.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    from: u32,
-    to: u32,
-}
-
-impl Part {
-    #[inline]
-    fn of<T>(self, array: &[T]) -> &[T] {
-        &array[self.from as usize..self.to as usize]
-    }
 }
 
 /// The events of one process.
@@ -85,24 +39,6 @@ struct History {
     positions: Vec<u32>,
     birth: Option<u32>,
 }
-
-/// That an event touched a location, and the link of the event that did so in the same way before.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    position: u32,
-    before: u32,
-    location: u32,
-    read: bool,
-}
-
-/// The links of the last events that read and wrote a location.
-#[derive(Clone, Copy, Debug)]
-struct Heads {
-    read: u32,
-    write: u32,
-}
-
-const UNTOUCHED: Heads = Heads { read: NONE, write: NONE };
 
 impl Trace {
     /// The empty trace.
@@ -158,19 +94,8 @@ impl Trace {
     /// What the event at a position touched.
     #[inline]
     pub fn accesses(&self, position: usize) -> &[Access] {
-        self.events[position].accesses.of(&self.accesses)
-    }
-
-    /// The races in which the event at a position is the later one.
-    #[inline]
-    pub fn races(&self, position: usize) -> &[Race] {
-        self.events[position].races.of(&self.races)
-    }
-
-    /// The races in which the event at a position or one after it is the later one.
-    pub fn races_from(&self, position: usize) -> &[Race] {
-        let from = self.events.get(position).map_or(self.races.len(), |event| event.races.from as usize);
-        &self.races[from..]
+        let (from, to) = self.events[position].accesses;
+        &self.accesses[from as usize..to as usize]
     }
 
     /// The processes that the event at a position created.
@@ -196,300 +121,11 @@ impl Trace {
         self.processes.len()
     }
 
-    /// How many events of a process happen before the event at a position, itself included.
-    #[inline]
-    pub fn clock(&self, position: usize, process: ProcessId) -> u32 {
-        let lane = process.index() / LANE;
-        if lane < self.lanes { self.clocks[position * self.lanes + lane][process.index() % LANE] } else { 0 }
-    }
-
-    /// Of each process, how many of its events happen before every event from a position on, itself included: the least
-    /// of their clocks. Processes that the list has no room for have no events.
-    pub fn least_clock(&self, from: usize, least: &mut Vec<u32>) {
-        least.clear();
-        for lane in 0..self.lanes {
-            let mut all = [u32::MAX; LANE];
-            for position in from..self.events.len() {
-                let clock = self.clocks[position * self.lanes + lane];
-                all = std::array::from_fn(|i| all[i].min(clock[i]));
-            }
-            least.extend_from_slice(&all);
-        }
-    }
-
-    /// Whether the event at `first` happens before the one at `second`, or is the same.
-    #[inline]
-    pub fn happens_before(&self, first: usize, second: usize) -> bool {
-        let event = &self.events[first];
-        first <= second && self.knows(second, event)
-    }
-
-    /// Whether an event is in the clock of the one at a position.
-    #[inline]
-    fn knows(&self, position: usize, event: &Event) -> bool {
-        let process = event.process.index();
-        self.clocks[position * self.lanes + process / LANE][process % LANE] >= event.index
-    }
-
-    /// The positions from `from` on of the events that do not happen after the one at `first`, which is an earlier one.
-    #[inline]
-    pub fn unordered(&self, first: usize, from: usize) -> impl Iterator<Item = usize> + '_ {
-        let event = &self.events[first];
-        let (lanes, process) = (self.lanes, event.process.index());
-        let mut at = from * lanes + process / LANE;
-        (from..self.events.len()).filter(move |_| {
-            let known = self.clocks[at][process % LANE];
-            at += lanes;
-            known < event.index
-        })
-    }
-
     /// The event after which the next event of a process comes in program order: its last one, or its creation.
     #[inline]
     pub fn previous(&self, process: ProcessId) -> Option<usize> {
         let history = self.processes.get(process.index())?;
         history.positions.last().copied().or(history.birth).map(|position| position as usize)
-    }
-
-    /// Bytes held.
-    pub fn memory(&self) -> usize {
-        self.events.capacity() * size_of::<Event>()
-            + self.accesses.capacity() * size_of::<Access>()
-            + self.clocks.capacity() * size_of::<Lane>()
-            + self.races.capacity() * size_of::<Race>()
-            + self.links.capacity() * size_of::<Link>()
-            + self.locations.capacity() * size_of::<Heads>()
-    }
-
-    /// Appends an event. `holds(guard, n)` says whether a guard holds on its location as it was after `n` events.
-    pub fn push(
-        &mut self,
-        process: ProcessId,
-        choice: u32,
-        alternatives: u32,
-        label: &Label,
-        holds: impl FnMut(GuardId, usize) -> bool,
-    ) {
-        self.reserve(process, &label.spawned);
-        let (races, links) = (self.races.len() as u32, self.links.len() as u32);
-        let previous = self.previous(process);
-        self.touch(&label.accesses, process, previous);
-        self.find_immediate_races(label);
-        if let Some(guard) = label.guard {
-            self.find_guard_races(process, previous, guard, &label.waited_for, holds);
-        }
-        let history = &mut self.processes[process.index()].positions;
-        history.push(self.events.len() as u32);
-        let index = history.len() as u32;
-        self.push_clock(process, index, previous);
-        let accesses = self.accesses.len() as u32;
-        label.accesses.iter().for_each(|&access| self.accesses.push(access));
-        let event = Event {
-            process,
-            index,
-            choice,
-            alternatives,
-            guard: label.guard,
-            varies: label.varies,
-            accesses: Part { from: accesses, to: self.accesses.len() as u32 },
-            races: Part { from: races, to: self.races.len() as u32 },
-            spawned: self.spawned.len() as u32,
-            waited_for: self.waited_for.len() as u32,
-            links,
-        };
-        if !(label.spawned.is_empty() && label.waited_for.is_empty()) {
-            self.enter_others(label);
-        }
-        self.events.push(event);
-    }
-
-    /// Makes room for the processes of a new event.
-    #[inline]
-    fn reserve(&mut self, process: ProcessId, spawned: &[ProcessId]) {
-        let most = spawned.iter().fold(process, |most, &child| most.max(child)).index();
-        if most >= self.processes.len() {
-            self.processes.resize_with(most + 1, History::default);
-        }
-        if most >= self.lanes * LANE {
-            self.widen((most / LANE + 1).next_power_of_two());
-        }
-    }
-
-    /// Gives every clock room for more processes. Rare: processes keep their numbers from execution to execution.
-    #[cold]
-    fn widen(&mut self, lanes: usize) {
-        let mut clocks = vec![[0; LANE]; self.events.len() * lanes];
-        if self.lanes > 0 {
-            for (wide, narrow) in clocks.chunks_exact_mut(lanes).zip(self.clocks.chunks_exact(self.lanes)) {
-                wide[..self.lanes].copy_from_slice(narrow);
-            }
-        }
-        (self.clocks, self.lanes) = (clocks, lanes);
-    }
-
-    /// Enters what a new event touches, and collects the candidates for its races: the events of other processes that
-    /// conflict directly with it and do not happen before its process's previous event. Those are of each location the
-    /// last write, and for a write also the reads since.
-    #[inline(always)]
-    fn touch(&mut self, accesses: &[Access], process: ProcessId, previous: Option<usize>) {
-        self.candidates.clear();
-        for access in accesses {
-            let (from, to) = (access.first.0, access.first.0 + access.len);
-            if to as usize > self.locations.len() {
-                self.locations.resize(to as usize, UNTOUCHED);
-            }
-            for location in from..to {
-                let heads = self.locations[location as usize];
-                let last_write = self.links.get(heads.write as usize).map(|link| link.position);
-                if !access.kind.is_read() {
-                    let mut next = heads.read;
-                    while let Some(&Link { position, before, .. }) = self.links.get(next as usize)
-                        && Some(position) > last_write
-                    {
-                        self.add_candidate(position, process, previous);
-                        next = before;
-                    }
-                }
-                if let Some(write) = last_write {
-                    self.add_candidate(write, process, previous);
-                }
-                self.link(location, access.kind.is_read());
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn add_candidate(&mut self, first: u32, process: ProcessId, previous: Option<usize>) {
-        // What is being entered may touch a location more than once.
-        let Some(event) = self.events.get(first as usize) else { return };
-        if event.process != process
-            && !previous.is_some_and(|previous| self.knows(previous, event))
-            && !self.candidates.contains(&first)
-        {
-            self.candidates.push(first);
-        }
-    }
-
-    /// Notes that the event being entered touches a location; once, however often it does so.
-    #[inline]
-    fn link(&mut self, location: u32, read: bool) {
-        let position = self.events.len() as u32;
-        let heads = &mut self.locations[location as usize];
-        let head = if read { &mut heads.read } else { &mut heads.write };
-        let before = *head;
-        if self.links.get(before as usize).is_none_or(|link| link.position != position) {
-            *head = self.links.len() as u32;
-            self.links.push(Link { position, before, location, read });
-        }
-    }
-
-    /// Of the candidates, those that no other candidate follows race with the new event. Writers of what it waited for
-    /// do not, or are left to [`Trace::find_guard_races`].
-    #[inline]
-    fn find_immediate_races(&mut self, label: &Label) {
-        let second = self.events.len() as u32;
-        let waits = label.guard.is_some() || !label.waited_for.is_empty();
-        if let ([first], false) = (&self.candidates[..], waits) {
-            self.races.push(Race { first: *first, second, immediate: true });
-            return;
-        }
-        for &first in &self.candidates {
-            let awaited = waits && self.is_awaited(first, label);
-            if !awaited && !self.is_followed(first) {
-                self.races.push(Race { first, second, immediate: true });
-            }
-        }
-    }
-
-    /// Whether an event writes what the step with this label waited for.
-    fn is_awaited(&self, first: u32, label: &Label) -> bool {
-        let guard = label.guard.map(|guard| guard.location);
-        guard.iter().chain(&label.waited_for).any(|&location| self.writes(first as usize, location))
-    }
-
-    /// Whether an event happens before some candidate.
-    #[inline]
-    fn is_followed(&self, first: u32) -> bool {
-        let event = &self.events[first as usize];
-        self.candidates.iter().any(|&c| c > first && self.knows(c as usize, event))
-    }
-
-    fn find_guard_races(
-        &mut self,
-        process: ProcessId,
-        previous: Option<usize>,
-        guard: Guard,
-        waited_for: &[Location],
-        mut holds: impl FnMut(GuardId, usize) -> bool,
-    ) {
-        let (start, second) = (self.races.len(), self.events.len() as u32);
-        let mut found = std::mem::take(&mut self.races);
-        self.writers(process, previous, guard.location, |first| {
-            if holds(guard.id, first as usize) && !self.leads_to(first, process, previous, waited_for) {
-                found.push(Race { first, second, immediate: !self.is_followed(first) });
-            }
-        });
-        debug_assert!(found[start..].iter().filter(|race| race.immediate).count() <= 1);
-        self.races = found;
-    }
-
-    /// The races of a process that waits now for a guard: with every writer of the guard that does not happen before
-    /// the process's previous event and without which the guard would hold, the last writer first.
-    pub fn waiting_races(
-        &self,
-        process: ProcessId,
-        guard: Guard,
-        mut holds: impl FnMut(GuardId, usize) -> bool,
-        mut found: impl FnMut(usize),
-    ) {
-        self.writers(process, self.previous(process), guard.location, |first| {
-            if holds(guard.id, first as usize) {
-                found(first as usize);
-            }
-        });
-    }
-
-    /// Whether an event is, or happens before, one that a step of a process waited for besides its guard: the step can't come
-    /// before it then, whatever the guard says.
-    fn leads_to(
-        &self,
-        first: u32,
-        process: ProcessId,
-        previous: Option<usize>,
-        waited_for: &[Location],
-    ) -> bool {
-        let mut leads = false;
-        for &location in waited_for {
-            self.writers(process, previous, location, |writer| {
-                leads |= writer == first || self.happens_before(first as usize, writer as usize);
-            });
-        }
-        leads
-    }
-
-    /// The writers of a location that do not happen before a process's previous event. Writers of one location are ordered by
-    /// happens-before, so those that the previous event follows are the first ones.
-    fn writers(
-        &self,
-        process: ProcessId,
-        previous: Option<usize>,
-        location: Location,
-        mut with: impl FnMut(u32),
-    ) {
-        let mut next = self.locations.get(location.0 as usize).map_or(NONE, |heads| heads.write);
-        while let Some(&Link { position: write, before, .. }) = self.links.get(next as usize) {
-            next = before;
-            // The event that is being entered does not race with itself.
-            if write as usize == self.events.len() {
-                continue;
-            }
-            if previous.is_some_and(|previous| self.happens_before(write as usize, previous)) {
-                break;
-            }
-            if self.process(write as usize) != process {
-                with(write);
-            }
-        }
     }
 
     /// Whether the event at a position writes a location.
@@ -499,19 +135,48 @@ impl Trace {
             .any(|access| !access.kind.is_read() && access.overlaps(Access::one(location, access.kind)))
     }
 
-    /// The clock of a new event: all that its process's previous event knows and the candidates know, and itself.
-    #[inline(always)]
-    fn push_clock(&mut self, process: ProcessId, index: u32, previous: Option<usize>) {
-        let start = self.clocks.len();
-        for lane in 0..self.lanes {
-            let mut new = previous.map_or([0; LANE], |previous| self.clocks[previous * self.lanes + lane]);
-            for &candidate in &self.candidates {
-                let theirs = self.clocks[candidate as usize * self.lanes + lane];
-                new = std::array::from_fn(|i| new[i].max(theirs[i]));
-            }
-            self.clocks.push(new);
+    /// The label of the event at a position.
+    pub fn label(&self, position: usize) -> Label {
+        Label {
+            accesses: self.accesses(position).to_vec(),
+            guard: self.guard(position),
+            waited_for: self.waited_for(position).to_vec(),
+            spawned: self.spawned(position).to_vec(),
+            varies: self.varies(position),
         }
-        self.clocks[start + process.index() / LANE][process.index() % LANE] = index;
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.events.capacity() * size_of::<Event>() + self.accesses.capacity() * size_of::<Access>()
+    }
+
+    /// Appends an event.
+    pub fn push(&mut self, process: ProcessId, choice: u32, alternatives: u32, label: &Label) {
+        let most = label.spawned.iter().fold(process, |most, &child| most.max(child)).index();
+        if most >= self.processes.len() {
+            self.processes.resize_with(most + 1, History::default);
+        }
+        let history = &mut self.processes[process.index()].positions;
+        history.push(self.events.len() as u32);
+        let index = history.len() as u32;
+        let accesses = self.accesses.len() as u32;
+        label.accesses.iter().for_each(|&access| self.accesses.push(access));
+        let event = Event {
+            process,
+            index,
+            choice,
+            alternatives,
+            guard: label.guard,
+            varies: label.varies,
+            accesses: (accesses, self.accesses.len() as u32),
+            spawned: self.spawned.len() as u32,
+            waited_for: self.waited_for.len() as u32,
+        };
+        if !(label.spawned.is_empty() && label.waited_for.is_empty()) {
+            self.enter_others(label);
+        }
+        self.events.push(event);
     }
 
     /// Enters the parts of a label that few have.
@@ -526,22 +191,15 @@ impl Trace {
     /// Forgets all events from a position on.
     pub fn truncate(&mut self, len: usize) {
         let Some(first) = self.events.get(len) else { return };
-        for link in self.links[first.links as usize..].iter().rev() {
-            let heads = &mut self.locations[link.location as usize];
-            *(if link.read { &mut heads.read } else { &mut heads.write }) = link.before;
-        }
         for child in &self.spawned[first.spawned as usize..] {
             self.processes[child.index()].birth = None;
         }
         for event in &self.events[len..] {
             self.processes[event.process.index()].positions.pop();
         }
-        self.links.truncate(first.links as usize);
-        self.accesses.truncate(first.accesses.from as usize);
-        self.races.truncate(first.races.from as usize);
+        self.accesses.truncate(first.accesses.0 as usize);
         self.spawned.truncate(first.spawned as usize);
         self.waited_for.truncate(first.waited_for as usize);
-        self.clocks.truncate(len * self.lanes);
         self.events.truncate(len);
     }
 }

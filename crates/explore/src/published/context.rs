@@ -153,8 +153,8 @@ impl Search<'_> {
     fn take(&mut self, process: ProcessId, choice: u32) -> ControlFlow<()> {
         self.walk.step(process, choice)?;
         let level = self.nodes.len() - 1;
-        for i in 0..self.walk.trace.races(level).len() {
-            let race = self.walk.trace.races(level)[i];
+        for i in 0..self.walk.order.races(level).len() {
+            let race = self.walk.order.races(level)[i];
             self.reverse(race.first as usize, process, Some(level));
             self.compare(race.first as usize, level);
         }
@@ -179,11 +179,11 @@ impl Search<'_> {
     /// The processes that wait here race with what made them wait.
     fn race_waiting(&mut self) {
         let mut found = Vec::new();
-        let (run, trace) = (&self.walk.run, &self.walk.trace);
+        let Walk { run, trace, order, .. } = &self.walk;
         run.waiting(&mut |process, guard| {
             if let Some(guard) = guard {
                 let holds = |id, depth| run.guard_holds_at(id, depth);
-                trace.waiting_races(process, guard, holds, |first| found.push((first, process)));
+                order.waiting_races(trace, process, guard, holds, |first| found.push((first, process)));
             }
         });
         for (first, process) in found {
@@ -194,7 +194,7 @@ impl Search<'_> {
     /// Lines 7-10: makes sure that some initial of `v = notdep(e, E).q` is in the backtrack set before `e`.
     fn reverse(&mut self, e: usize, q: ProcessId, second: Option<usize>) {
         let mut initials = Vec::new();
-        collect_initials(&self.walk.trace, e, q, second, &mut initials);
+        collect_initials(&self.walk, e, q, second, &mut initials);
         let initials: Vec<ProcessId> = initials.into_iter().map(|(process, _)| process).collect();
         let node = &mut self.nodes[e];
         if !initials.iter().any(|process| node.backtrack.contains(process)) {
@@ -211,7 +211,7 @@ impl Search<'_> {
             // In another order there may be another number of outcomes: the paper has no such steps.
             return;
         }
-        let after = |k: &usize| *k < last && trace.happens_before(e, *k);
+        let after = |k: &usize| *k < last && self.walk.order.happens_before(e, *k);
         let v = (e + 1..=last).filter(|k| !after(k));
         let order = v.chain([e]).chain((e + 1..last).filter(after));
         let events: Vec<Event> = order.map(|k| Event::at(trace, k)).collect();

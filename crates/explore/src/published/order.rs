@@ -6,7 +6,7 @@
 
 use mazurka_program::{Access, AccessKind, Location, ProcessId, Run};
 use mazurka_trace::dependence::{self, Awaited, dependent};
-use mazurka_trace::{Dependence, Trace};
+use mazurka_trace::{Dependence, HappensBefore, Trace};
 
 use super::sequence::Event;
 
@@ -126,22 +126,22 @@ pub(super) struct Order {
 }
 
 impl Order {
-    pub fn of(trace: &Trace, run: &dyn Run, relation: &Relation<'_>) -> Order {
+    pub fn of(trace: &Trace, clocks: &HappensBefore, run: &dyn Run, relation: &Relation<'_>) -> Order {
         let len = trace.len();
         let mut order = Order { len, before: vec![false; len * len], races: Vec::new() };
         for j in 0..len {
             match relation.observers {
-                None => (0..j).for_each(|i| order.before[i * len + j] = trace.happens_before(i, j)),
+                None => (0..j).for_each(|i| order.before[i * len + j] = clocks.happens_before(i, j)),
                 Some(_) => order.add(trace, relation, j),
             }
         }
         for j in 0..len {
-            order.find_races(trace, relation, j);
+            order.find_races(trace, clocks, relation, j);
         }
         run.waiting(&mut |process, guard| {
             let Some(guard) = guard else { return };
             let holds = |id, depth| run.guard_holds_at(id, depth);
-            trace.waiting_races(process, guard, holds, |e| {
+            clocks.waiting_races(trace, process, guard, holds, |e| {
                 order.races.push(Race { e, second: None, process });
             });
         });
@@ -178,10 +178,10 @@ impl Order {
     }
 
     /// The reversible races of the event at `j` with earlier ones.
-    fn find_races(&mut self, trace: &Trace, relation: &Relation<'_>, j: usize) {
+    fn find_races(&mut self, trace: &Trace, clocks: &HappensBefore, relation: &Relation<'_>, j: usize) {
         let process = trace.process(j);
         if relation.observers.is_none() || trace.guard(j).is_some() {
-            let races = trace.races(j).iter().map(|race| race.first as usize);
+            let races = clocks.races(j).iter().map(|race| race.first as usize);
             self.races.extend(races.map(|e| Race { e, second: Some(j), process }));
             return;
         }

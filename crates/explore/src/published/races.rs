@@ -18,7 +18,7 @@ struct Reversal {
 impl Search<'_> {
     /// Plans the reversal of each race of the present execution.
     pub(super) fn detect_races(&mut self) {
-        let mut order = Order::of(&self.walk.trace, &*self.walk.run, &self.relation());
+        let mut order = Order::of(&self.walk.trace, &self.walk.order, &*self.walk.run, &self.relation());
         // "For all", in any order.
         let mut races = std::mem::take(&mut order.races);
         while !races.is_empty() {

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::ops::ControlFlow;
 
 use mazurka_program::{Access, Failure, ProcessId, Renamed, Run};
-use mazurka_trace::Trace;
+use mazurka_trace::{HappensBefore, Trace};
 
 use super::sequence::{Event, Sequence};
 use crate::convergent::comparable_state;
@@ -37,10 +37,10 @@ struct Comparison {
 impl Comparisons {
     /// Notes the race of `e` and the last event, unless a sequence sleeps that `v.u` begins with.
     pub fn note(&mut self, walk: &mut Walk<'_>, sleep: &[Sequence], e: usize) {
-        let (trace, run) = (&walk.trace, &mut *walk.run);
+        let (trace, order, run) = (&walk.trace, &walk.order, &mut *walk.run);
         let last = trace.len() - 1;
         let is_prefix = |sequence: &Sequence| {
-            let mut steps = unordered(trace, e, last).chain([last, e]).chain(ordered(trace, e, last));
+            let mut steps = unordered(order, e, last).chain([last, e]).chain(ordered(order, e, last));
             let mut events = sequence.rest().iter();
             events.all(|event| steps.next().is_some_and(|k| event.is(trace.process(k), trace.choice(k))))
         };
@@ -73,7 +73,7 @@ impl Comparisons {
             if walk.look_is_due() {
                 walk.look_between()?;
             }
-            let (trace, mut aside) = walk.aside();
+            let (trace, order, mut aside) = walk.aside();
             let &mut Comparison { e, last, q, .. } = comparison;
             let step = |k: usize| (trace.process(k), trace.choice(k));
             let together = match before {
@@ -81,14 +81,14 @@ impl Comparisons {
                     aside.run.rewind(depth);
                     true
                 }
-                _ => aside.leave(e, unordered(trace, e, last).map(step)),
+                _ => aside.leave(e, unordered(order, e, last).map(step)),
             };
             before = together.then(|| (e, aside.run.depth()));
-            let u = [e].into_iter().chain(ordered(trace, e, last));
+            let u = [e].into_iter().chain(ordered(order, e, last));
             if together && aside.take(q.into_iter().chain(u.map(step))) {
                 comparable_state(aside.run, &mut self.there);
                 if comparison.leads_to(aside.run, &self.there, compare_failures) {
-                    same(e, comparison.sequence(trace));
+                    same(e, comparison.sequence(trace, order));
                 }
             }
         }
@@ -106,24 +106,24 @@ impl Comparison {
     }
 
     /// `v.u`.
-    fn sequence(&self, trace: &Trace) -> Sequence {
+    fn sequence(&self, trace: &Trace, order: &HappensBefore) -> Sequence {
         let event = |k: usize| Event::at(trace, k);
         let q = self.q.map(|(process, choice)| Event {
             process,
             choice,
             accesses: self.accesses.as_slice().into(),
         });
-        let u = [self.e].into_iter().chain(ordered(trace, self.e, self.last));
-        Sequence::new(unordered(trace, self.e, self.last).map(event).chain(q).chain(u.map(event)).collect())
+        let u = [self.e].into_iter().chain(ordered(order, self.e, self.last));
+        Sequence::new(unordered(order, self.e, self.last).map(event).chain(q).chain(u.map(event)).collect())
     }
 }
 
 /// The events between `e` and `last` that do not happen after `e`.
-fn unordered(trace: &Trace, e: usize, last: usize) -> impl Iterator<Item = usize> + '_ {
-    (e + 1..last).filter(move |&k| !trace.happens_before(e, k))
+fn unordered(order: &HappensBefore, e: usize, last: usize) -> impl Iterator<Item = usize> + '_ {
+    (e + 1..last).filter(move |&k| !order.happens_before(e, k))
 }
 
 /// The events between `e` and `last` that happen after `e`.
-fn ordered(trace: &Trace, e: usize, last: usize) -> impl Iterator<Item = usize> + '_ {
-    (e + 1..last).filter(move |&k| trace.happens_before(e, k))
+fn ordered(order: &HappensBefore, e: usize, last: usize) -> impl Iterator<Item = usize> + '_ {
+    (e + 1..last).filter(move |&k| order.happens_before(e, k))
 }

@@ -1,7 +1,9 @@
 //! What programs do: values, failures, ends, states, and what is told of them.
 
 use mazurka_litmus::{LitmusRun, Source, ast, compile};
-use mazurka_program::{Receives, Explain, FailureKind, Footprints, Label, ProcessId, Program, Run, State, Stop};
+use mazurka_program::{
+    Explain, FailureKind, Footprints, Label, ProcessId, Program, Receives, Run, State, Stop,
+};
 
 use super::support::{enabled, program, waiting};
 

@@ -57,7 +57,7 @@ fn ends<R: Run>(run: &mut R, trace: &mut Trace, ends: &mut BTreeMap<Key, BTreeSe
         for choice in 0..outcomes {
             let mut label = Label::default();
             run.step(process, choice, &mut label).unwrap();
-            trace.push(process, choice, outcomes, &label, |_, _| false);
+            trace.push(process, choice, outcomes, &label);
             self::ends(run, trace, ends);
             trace.truncate(depth);
             run.rewind(depth);
