@@ -6,6 +6,7 @@
 
 mod convergent;
 mod explore;
+mod frame;
 mod naive;
 mod observers;
 mod optimal;

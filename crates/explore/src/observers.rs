@@ -41,10 +41,11 @@ use mazurka_program::{Access, AccessKind, Location, ProcessId, Run};
 use mazurka_trace::dependence;
 use smallvec::{SmallVec, smallvec};
 
+use crate::frame::WakeupStack;
 use crate::optimal::{Reversal, collect_races};
-use crate::wakeup::{Children, NONE, Step, WakeupTrees};
+use crate::wakeup::{Children, NONE, Step};
 use crate::walk::{Aside, Walk};
-use crate::{Ending, NotExhaustive, Rules, Summary};
+use crate::{Ending, NotExhaustive, Summary};
 use done::{DoneSets, step_at};
 use order::{ObservedOrder, Unobserved};
 use sequence::{Conflicts, Mail, Observed, kind_at};
@@ -55,8 +56,7 @@ pub(crate) fn search(walk: Walk<'_>) -> Summary {
         conflicts: Conflicts::new(walk.options.rules),
         walk,
         done: DoneSets::default(),
-        trees: WakeupTrees::default(),
-        nodes: Vec::new(),
+        stack: WakeupStack::default(),
         unobserved: Unobserved::default(),
         order: ObservedOrder::default(),
         shared: 0,
@@ -70,25 +70,18 @@ pub(crate) fn search(walk: Walk<'_>) -> Summary {
         search.reset();
     }
     let _ = search.note_memory();
-    search.walk.counts.wakeup_nodes = search.trees.peak;
+    search.walk.counts.wakeup_nodes = search.stack.trees.peak;
     search.walk.summary()
 }
 
 /// How many pairs of accesses are compared between looks at the clock while the order of an execution is computed.
 const ORDERED_BETWEEN_LOOKS: usize = 1 << 16;
 
-/// A node of the stack: what is left of `wut(E)`. The branch that is being explored has been taken out of it.
-struct Node {
-    wut: Children,
-    done: usize,
-}
-
 struct Search<'a> {
     walk: Walk<'a>,
     conflicts: Conflicts,
     done: DoneSets,
-    trees: WakeupTrees,
-    nodes: Vec<Node>,
+    stack: WakeupStack,
     unobserved: Unobserved,
     order: ObservedOrder,
     /// How many events the present execution shares with the last one whose races were handled.
@@ -104,16 +97,12 @@ impl Search<'_> {
     fn run(&mut self) -> ControlFlow<()> {
         self.done.reset();
         self.visit(NONE)?;
-        while let Some(depth) = self.nodes.len().checked_sub(1) {
+        while let Some(depth) = self.stack.len().checked_sub(1) {
             self.back_to(depth);
-            let node = &mut self.nodes[depth];
-            if node.wut != NONE {
-                // Lines 19-22: the smallest branch, with its subtree.
-                let taken = self.trees.take_first(node.wut);
-                node.wut = taken.rest;
-                self.take(taken.process, taken.choice, taken.children)?;
+            if let Some(branch) = self.stack.take_first() {
+                self.take(branch.process, branch.choice, branch.children)?;
             } else {
-                self.nodes.pop();
+                self.stack.pop();
                 self.done.pop();
                 self.add_to_done();
             }
@@ -127,8 +116,7 @@ impl Search<'_> {
         self.races_handled = false;
         self.shared = 0;
         self.unobserved.truncate(&self.walk.trace, 0);
-        self.trees = WakeupTrees::default();
-        self.nodes.clear();
+        self.stack.clear();
         self.walk.begin_again();
     }
 
@@ -146,7 +134,7 @@ impl Search<'_> {
 
     /// Explores the node of the present state with the wakeup tree that leads on from it, if any.
     fn visit(&mut self, wut: Children) -> ControlFlow<()> {
-        self.nodes.push(Node { wut, done: 0 });
+        self.stack.push(wut);
         if self.walk.run.enabled().is_empty() {
             self.note_waiting()?;
             let ending = self.walk.maximal_ending();
@@ -180,42 +168,27 @@ impl Search<'_> {
 
     /// Lines 17-18: no sequence leads, so any process will do, with every outcome of its step that is not done.
     fn plan_freely(&mut self) -> ControlFlow<()> {
-        let (level, rules) = (self.nodes.len() - 1, self.walk.options.rules);
+        let (level, rules) = (self.stack.len() - 1, self.walk.options.rules);
         let (trace, _, aside) = self.walk.aside();
         let mail = Postman { aside, from: level, v: &[], there: true, selective: rules.selective };
         let settled = self.done.settle(trace, &mut Observed { conflicts: &self.conflicts, mail });
         let done = &self.done;
         let picked = self.walk.pick(|p| !done.all_explored(level, p));
-        let Some(process) = picked.filter(|_| settled || !self.sound()) else {
-            // Beyond the limit of depth nothing is known, so what was planned may lead nowhere.
-            if self.walk.counts.cut == 0 && self.sound() {
-                let what = "optimal+observers reached a node from which everything is done";
-                return self.walk.stop(NotExhaustive::Internal(what));
-            }
-            return self.walk.end(Ending::Blocked);
+        let Some(process) = picked.filter(|_| settled || !self.walk.is_sound()) else {
+            return self.walk.nothing_new("optimal+observers reached a node from which everything is done");
         };
-        let alternatives = self.walk.run.alternatives(process);
-        let mut wut = NONE;
-        for k in (0..alternatives).rev() {
-            let choice = self.walk.choice_at(k, alternatives);
-            if !self.done.is_explored(level, process, choice) {
-                wut = self.trees.leaf(Step { process, choice, alternatives, accesses: &[], at: 0 }, wut);
-            }
-        }
-        self.nodes[level].wut = wut;
+        let done = &self.done;
+        self.stack.plan_outcomes(&self.walk, process, |choice| done.is_explored(level, process, choice));
         ControlFlow::Continue(())
     }
 
     /// Line 22: takes a step and explores the node behind it.
     fn take(&mut self, process: ProcessId, choice: u32, subtree: Children) -> ControlFlow<()> {
         self.walk.step(process, choice)?;
-        let trace = &self.walk.trace;
-        let last = trace.len() - 1;
-        if trace.alternatives(last) > 1 {
-            self.trees.label_outcomes(self.nodes[last].wut, process, trace.accesses(last));
-            if !trace.accesses(last).is_empty() {
-                self.walk.miss(NotExhaustive::NotProved);
-            }
+        self.stack.label_outcomes(&self.walk);
+        let last = self.walk.trace.len() - 1;
+        if self.walk.trace.alternatives(last) > 1 && !self.walk.trace.accesses(last).is_empty() {
+            self.walk.miss(NotExhaustive::NotProved);
         }
         let trace = &self.walk.trace;
         let new = trace.guard(last).is_some_and(|guard| self.conflicts.note_awaited(guard.location));
@@ -223,27 +196,21 @@ impl Search<'_> {
         self.unobserved.push(trace, &self.conflicts);
         self.found_awaited(new)?;
         if self.walk.progress_due {
-            let nodes: Vec<(usize, usize)> = self
-                .nodes
-                .iter()
-                .map(|node| (node.done, node.done + 1 + self.trees.count(node.wut)))
-                .collect();
-            self.walk.report_progress(nodes.into_iter())?;
+            self.stack.report_progress(&mut self.walk)?;
             self.note_memory()?;
         }
         self.visit(subtree)
     }
 
     fn note_memory(&mut self) -> ControlFlow<()> {
-        let nodes = self.nodes.capacity() * size_of::<Node>();
-        self.walk.note_memory(self.done.memory() + self.trees.memory() + self.order.memory() + nodes)
+        self.walk.note_memory(self.done.memory() + self.stack.memory() + self.order.memory())
     }
 
     /// Line 24: the event that led to the node just left has been explored.
     fn add_to_done(&mut self) {
         let trace = &self.walk.trace;
-        if let (Some(node), Some(last)) = (self.nodes.last_mut(), trace.len().checked_sub(1)) {
-            node.done += 1;
+        if let (Some(level), Some(last)) = (self.stack.len().checked_sub(1), trace.len().checked_sub(1)) {
+            self.stack.explored(level);
             let (process, choice) = (trace.process(last), trace.choice(last));
             self.done.add(process, choice, trace.alternatives(last), trace.accesses(last));
         }
@@ -306,7 +273,7 @@ impl Search<'_> {
                 return ControlFlow::Break(());
             }
             // Who waits for a guard may wait for something else too, which comes only after `e`: that is no race.
-            if outcomes.is_none() && self.sound() && race.second.is_some() {
+            if outcomes.is_none() && self.walk.is_sound() && race.second.is_some() {
                 return self.walk.stop(NotExhaustive::Internal("a race was reversed that can't be"));
             }
             let choice = match conditional && self.walk.options.rules.views {
@@ -504,14 +471,9 @@ impl Search<'_> {
         let mail = Postman { aside, from: e, v: &steps, there: false, selective: rules.selective };
         let mut order = Observed { conflicts: &self.conflicts, mail };
         if !rules.sleep_test || !self.done.redundant(e, trace, &steps, &mut order) {
-            let node = &mut self.nodes[e];
-            node.wut = self.trees.insert(node.wut, &steps, &self.done.outcomes(e), rules, &mut order);
+            let (wut, trees) = self.stack.tree(e);
+            *wut = trees.insert(*wut, &steps, &self.done.outcomes(e), rules, &mut order);
         }
-    }
-
-    /// Whether no repair was taken out on purpose.
-    fn sound(&self) -> bool {
-        self.walk.options.rules == Rules::default()
     }
 }
 

@@ -19,8 +19,9 @@ use mazurka_program::{Access, ProcessId};
 use mazurka_trace::dependence::dependent;
 use mazurka_trace::{Race, Trace};
 
+use crate::frame::WakeupStack;
 use crate::sleep::SleepSets;
-use crate::wakeup::{Children, Dependences, NONE, Outcome, Rest, Step, WakeupTrees};
+use crate::wakeup::{Children, Dependences, NONE, Outcome, Rest, Step};
 use crate::walk::Walk;
 use crate::{Ending, NotExhaustive, Options, Rules, Summary};
 
@@ -37,14 +38,8 @@ pub(crate) fn search(walk: Walk<'_>) -> Summary {
     // The answer is in the summary: a search that ends early has noted why.
     let _ = search.run();
     let _ = search.note_memory();
-    search.walk.counts.wakeup_nodes = search.plans.trees.peak;
+    search.walk.counts.wakeup_nodes = search.plans.stack.trees.peak;
     search.walk.summary()
-}
-
-/// A node of the stack: what is left of `wut(E)`. The branch that is being explored has been taken out of it.
-struct Node {
-    wut: Children,
-    done: usize,
 }
 
 /// A race to be reversed: `e`, and `e'` or, if its process waits at the end, that process.
@@ -71,28 +66,22 @@ struct Search<'a> {
 #[derive(Default)]
 struct Plans {
     sleep: SleepSets,
-    trees: WakeupTrees,
-    nodes: Vec<Node>,
+    stack: WakeupStack,
 }
 
 impl Search<'_> {
     fn run(&mut self) -> ControlFlow<()> {
         self.plans.sleep.push_root();
         self.visit(NONE)?;
-        while let Some(node) = self.plans.nodes.last_mut() {
-            let (process, choice, subtree) = if let Some(process) = self.free.take() {
-                (process, 0, NONE)
-            } else if node.wut != NONE {
-                // Lines 19-22: the smallest branch, with its subtree.
-                let taken = self.plans.trees.take_first(node.wut);
-                node.wut = taken.rest;
-                self.back_to(self.plans.nodes.len() - 1);
-                (taken.process, taken.choice, taken.children)
+        while let Some(depth) = self.plans.stack.len().checked_sub(1) {
+            if let Some(process) = self.free.take() {
+                self.take(process, 0, NONE)?;
+            } else if let Some(branch) = self.plans.stack.take_first() {
+                self.back_to(depth);
+                self.take(branch.process, branch.choice, branch.children)?;
             } else {
-                self.plans.nodes.pop();
-                continue;
-            };
-            self.take(process, choice, subtree)?;
+                self.plans.stack.pop();
+            }
         }
         ControlFlow::Continue(())
     }
@@ -103,7 +92,7 @@ impl Search<'_> {
         if trace.len() == depth {
             return self.walk.back_to(depth);
         }
-        self.plans.nodes[depth].done += 1;
+        self.plans.stack.explored(depth);
         self.plans.sleep.back_to(depth);
         let (process, choice) = (trace.process(depth), trace.choice(depth));
         let accesses = trace.accesses(depth).iter().copied();
@@ -119,7 +108,7 @@ impl Search<'_> {
 
     /// Explores the node of the present state with the wakeup tree that leads on from it, if any.
     fn visit(&mut self, wut: Children) -> ControlFlow<()> {
-        self.plans.nodes.push(Node { wut, done: 0 });
+        self.plans.stack.push(wut);
         if self.walk.run.enabled().is_empty() {
             let ending = self.walk.maximal_ending();
             self.walk.end(ending)?;
@@ -137,56 +126,35 @@ impl Search<'_> {
 
     /// Lines 17-18: no sequence leads, so any process will do, with every outcome of its step that does not sleep.
     fn plan_freely(&mut self) -> ControlFlow<()> {
-        let level = self.plans.nodes.len() - 1;
+        let level = self.plans.stack.len() - 1;
         let sleep = &self.plans.sleep;
         let Some(process) = self.walk.pick(|p| !sleep.sleeps_altogether(level, p)) else {
-            // Beyond the limit of depth nothing is known, so what was planned may lead nowhere.
-            if self.walk.counts.cut == 0 && self.sound() {
-                let what = "optimal reached a node where all processes sleep";
-                return self.walk.stop(NotExhaustive::Internal(what));
-            }
-            return self.walk.end(Ending::Blocked);
+            return self.walk.nothing_new("optimal reached a node where all processes sleep");
         };
-        let alternatives = self.walk.run.alternatives(process);
-        if alternatives == 1 && !self.plans.sleep.sleeps(level, process, 0) {
-            self.plans.trees.leaf_in_passing();
+        let Plans { sleep, stack } = &mut self.plans;
+        if self.walk.run.alternatives(process) == 1 && !sleep.sleeps(level, process, 0) {
+            stack.trees.leaf_in_passing();
             self.free = Some(process);
-            return ControlFlow::Continue(());
+        } else {
+            stack.plan_outcomes(&self.walk, process, |choice| sleep.sleeps(level, process, choice));
         }
-        let mut wut = NONE;
-        for k in (0..alternatives).rev() {
-            let choice = self.walk.choice_at(k, alternatives);
-            if !self.plans.sleep.sleeps(level, process, choice) {
-                wut =
-                    self.plans.trees.leaf(Step { process, choice, alternatives, accesses: &[], at: 0 }, wut);
-            }
-        }
-        self.plans.nodes[level].wut = wut;
         ControlFlow::Continue(())
     }
 
     /// Line 22: takes a step and explores the node behind it.
     fn take(&mut self, process: ProcessId, choice: u32, subtree: Children) -> ControlFlow<()> {
         self.walk.step(process, choice)?;
-        let last = self.walk.trace.len() - 1;
-        let accesses = &self.walk.label().accesses;
-        if self.walk.trace.alternatives(last) > 1 {
-            self.plans.trees.label_outcomes(self.plans.nodes[last].wut, process, accesses);
-        }
-        self.plans.sleep.push(process, accesses, self.walk.options.rules.wake);
+        self.plans.stack.label_outcomes(&self.walk);
+        self.plans.sleep.push(process, &self.walk.label().accesses, self.walk.options.rules.wake);
         if self.walk.progress_due {
-            let Plans { nodes, trees, .. } = &self.plans;
-            let nodes: Vec<(usize, usize)> =
-                nodes.iter().map(|node| (node.done, node.done + 1 + trees.count(node.wut))).collect();
-            self.walk.report_progress(nodes.into_iter())?;
+            self.plans.stack.report_progress(&mut self.walk)?;
             self.note_memory()?;
         }
         self.visit(subtree)
     }
 
     fn note_memory(&mut self) -> ControlFlow<()> {
-        let nodes = self.plans.nodes.capacity() * size_of::<Node>();
-        self.walk.note_memory(self.plans.sleep.memory() + self.plans.trees.memory() + nodes)
+        self.walk.note_memory(self.plans.sleep.memory() + self.plans.stack.memory())
     }
 
     /// Lines 4-12: plans the reversal of each race of a maximal execution.
@@ -233,7 +201,7 @@ impl Search<'_> {
         let Some((touched, alternatives)) = self.probe(race, notdep) else {
             return match self.walk.has_stopped() {
                 true => ControlFlow::Break(()),
-                false if self.sound() && race.second.is_some() => {
+                false if self.walk.is_sound() && race.second.is_some() => {
                     self.walk.stop(NotExhaustive::Internal("a race was reversed that can't be"))
                 }
                 // Who waits for a guard may wait for something else too, which comes only after `e`: that is no race.
@@ -252,11 +220,6 @@ impl Search<'_> {
         let probed = self.walk.probe(race.e, steps.into_iter().chain([(race.process, 0)]));
         probed.map(|(label, outcomes)| (label.accesses.clone(), outcomes))
     }
-
-    /// Whether no repair was taken out on purpose.
-    fn sound(&self) -> bool {
-        self.walk.options.rules == Rules::default()
-    }
 }
 
 impl Plans {
@@ -267,12 +230,12 @@ impl Plans {
             if rules.sleep_test && v.is_redundant(&self.sleep, e) {
                 continue;
             }
-            let node = &mut self.nodes[e];
-            node.wut = match node.wut {
-                NONE => self.trees.chain(v.steps()),
+            let (wut, trees) = self.stack.tree(e);
+            *wut = match *wut {
+                NONE => trees.chain(v.steps()),
                 wut => {
                     let asleep = several_outcomes(&self.sleep, e);
-                    self.trees.insert_rest(wut, &mut Rest::new(v.steps()), asleep, rules, &mut Dependences)
+                    trees.insert_rest(wut, &mut Rest::new(v.steps()), asleep, rules, &mut Dependences)
                 }
             };
         }
@@ -304,16 +267,7 @@ fn collect_with(walk: &Walk<'_>, shared: usize, known: &mut Vec<u32>, races: &mu
         races.extend(old.filter(due).filter_map(handle));
     }
     races.extend(order.races_from(shared).iter().filter_map(handle));
-    if rules.waiting_races {
-        let run = &walk.run;
-        run.waiting(&mut |process, guard| {
-            let Some(guard) = guard else { return };
-            let holds = |id, depth| !rules.guard_must_hold || run.guard_holds_at(id, depth);
-            order.waiting_races(trace, process, guard, holds, |e| {
-                races.push(Reversal { e, process, second: None });
-            });
-        });
-    }
+    walk.waiting_races(|e, process| races.push(Reversal { e, process, second: None }));
 }
 
 /// The first event that may be the later one of a race that has to be handled again: of each process the new events all

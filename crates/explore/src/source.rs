@@ -208,21 +208,9 @@ impl Search<'_> {
 
     /// The processes that wait here race with what made them wait.
     fn race_waiting(&mut self) {
-        if !self.walk.options.rules.waiting_races {
-            return;
-        }
         let mut found = Vec::new();
-        let Walk { run, trace, order, .. } = &self.walk;
-        let must_hold = self.walk.options.rules.guard_must_hold;
-        run.waiting(&mut |process, guard| {
-            if let Some(guard) = guard {
-                let holds = |id, depth| !must_hold || run.guard_holds_at(id, depth);
-                order.waiting_races(trace, process, guard, holds, |first| found.push((first, process)));
-            }
-        });
-        for (first, process) in found {
-            self.reverse(first, process, None);
-        }
+        self.walk.waiting_races(|e, process| found.push((e, process)));
+        found.into_iter().for_each(|(e, process)| self.reverse(e, process, None));
     }
 
     /// Lines 5-7: makes sure that some initial of `v = notdep(e, E).q` is in the backtrack set before `e`.

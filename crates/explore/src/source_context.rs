@@ -18,12 +18,13 @@ use std::ops::ControlFlow;
 
 use mazurka_program::{Access, AccessKind, ProcessId, ProcessSet};
 
+use crate::frame::Outcomes;
 use crate::sleep::SleepSets;
 use crate::source::collect_initials;
 use crate::walk::Walk;
 use crate::{Ending, Summary};
 use comparisons::Comparisons;
-use sequence::{Event, Sequence};
+use sequence::Sleeping;
 
 pub(crate) fn search(walk: Walk<'_>) -> Summary {
     let mut search = Search {
@@ -43,24 +44,8 @@ pub(crate) fn search(walk: Walk<'_>) -> Summary {
 #[derive(Default)]
 struct Node {
     backtrack: ProcessSet,
-    sleep: Vec<Sequence>,
-    /// How many of `backtrack` have been begun.
-    begun: usize,
-    process: Option<ProcessId>,
-    /// The outcomes of the process's step: how many, and how many have been begun.
-    alternatives: u32,
-    tried: u32,
-}
-
-impl Node {
-    /// Whether an event sleeps: it is all that is left of a sequence.
-    fn sleeps(&self, process: ProcessId, choice: u32) -> bool {
-        self.sleep.iter().any(|sequence| matches!(sequence.rest(), [event] if event.is(process, choice)))
-    }
-
-    fn sleeps_altogether(&self, process: ProcessId, alternatives: u32) -> bool {
-        (0..alternatives).all(|choice| self.sleeps(process, choice))
-    }
+    sleep: Sleeping,
+    outcomes: Outcomes,
 }
 
 struct Search<'a> {
@@ -77,13 +62,15 @@ struct Search<'a> {
 impl Search<'_> {
     fn run(&mut self) -> ControlFlow<()> {
         self.raced.push_root();
-        self.visit(Vec::new())?;
+        self.visit(Sleeping::default())?;
         while let Some(level) = self.nodes.len().checked_sub(1) {
             self.walk.back_to(level);
             self.raced.back_to(level);
             if !self.advance()? {
                 self.nodes.pop();
-                self.put_to_sleep();
+                if let Some(node) = self.nodes.last_mut() {
+                    node.sleep.add_last(&self.walk.trace);
+                }
             }
         }
         ControlFlow::Continue(())
@@ -91,7 +78,7 @@ impl Search<'_> {
 
     /// Enters the node of the present state: reverses the races of everybody (rule c), and ends the execution, or chooses a
     /// first process (lines 3-4).
-    fn visit(&mut self, sleep: Vec<Sequence>) -> ControlFlow<()> {
+    fn visit(&mut self, sleep: Sleeping) -> ControlFlow<()> {
         let level = self.nodes.len();
         self.nodes.push(Node { sleep, ..Node::default() });
         let ending = if self.walk.run.enabled().is_empty() {
@@ -104,8 +91,11 @@ impl Search<'_> {
                 self.race_waiting();
             }
             let (node, run) = (&self.nodes[level], &self.walk.run);
-            let awake: ProcessSet =
-                run.enabled().iter().filter(|&p| !node.sleeps_altogether(p, run.alternatives(p))).collect();
+            let awake: ProcessSet = run
+                .enabled()
+                .iter()
+                .filter(|&p| !node.sleep.sleeps_altogether(p, run.alternatives(p)))
+                .collect();
             match self.walk.pick(|p| awake.contains(p)) {
                 Some(process) => {
                     self.nodes[level].backtrack.insert(process);
@@ -153,7 +143,7 @@ impl Search<'_> {
             if race.immediate && self.may_compare(race.first as usize, last) {
                 self.comparisons.note(
                     &mut self.walk,
-                    &self.nodes[race.first as usize].sleep,
+                    &self.nodes[race.first as usize].sleep.0,
                     race.first as usize,
                 );
             }
@@ -163,16 +153,8 @@ impl Search<'_> {
     /// The processes that wait here race with what made them wait.
     fn race_waiting(&mut self) {
         let mut found = Vec::new();
-        let Walk { run, trace, order, .. } = &self.walk;
-        run.waiting(&mut |process, guard| {
-            if let Some(guard) = guard {
-                let holds = |id, depth| run.guard_holds_at(id, depth);
-                order.waiting_races(trace, process, guard, holds, |first| found.push((first, process)));
-            }
-        });
-        for (first, process) in found {
-            self.reverse(first, process, None);
-        }
+        self.walk.waiting_races(|e, process| found.push((e, process)));
+        found.into_iter().for_each(|(e, process)| self.reverse(e, process, None));
     }
 
     /// Lines 7-10: makes sure that some initial of `v = notdep(e, E).q` is in the backtrack set before `e`.
@@ -183,7 +165,7 @@ impl Search<'_> {
         if !initials.iter().any(|&(p, _)| node.backtrack.contains(p)) {
             // Any initial will do; one that sleeps costs nothing, for its traces have been explored.
             let asleep = initials.iter().find(|&&(p, k)| {
-                node.sleeps_altogether(
+                node.sleep.sleeps_altogether(
                     p,
                     if k < self.walk.trace.len() { self.walk.trace.alternatives(k) } else { 1 },
                 )
@@ -205,7 +187,7 @@ impl Search<'_> {
     /// Lines 11-14: puts `v.u` to sleep before `e` if it leads to where `E.p` leads.
     fn compare(&mut self) -> ControlFlow<()> {
         let (walk, nodes) = (&mut self.walk, &mut self.nodes);
-        let compared = self.comparisons.make(walk, |e, sequence| nodes[e].sleep.push(sequence));
+        let compared = self.comparisons.make(walk, |e, sequence| nodes[e].sleep.0.push(sequence));
         let depth = self.walk.trace.len();
         self.walk.back_to(depth);
         compared
@@ -214,31 +196,15 @@ impl Search<'_> {
     /// Explores the next process of the last node's backtrack set that does not sleep (line 5), or the next outcome
     /// of the present one. Says whether there was any.
     fn advance(&mut self) -> ControlFlow<(), bool> {
-        let level = self.nodes.len() - 1;
-        loop {
-            let node = &mut self.nodes[level];
-            let Some(process) = node.process else {
-                let run = &self.walk.run;
-                let awake = |p: &ProcessId| !node.sleeps_altogether(*p, run.alternatives(*p));
-                let Some(next) = node.backtrack.iter().find(awake) else {
-                    return ControlFlow::Continue(false);
-                };
-                node.alternatives = run.alternatives(next);
-                (node.process, node.tried) = (Some(next), 0);
-                node.begun += 1;
-                continue;
-            };
-            if node.tried == node.alternatives {
-                node.process = None;
-                continue;
-            }
-            let (tried, alternatives) = (node.tried, node.alternatives);
-            node.tried += 1;
-            let choice = self.walk.choice_at(tried, alternatives);
-            if !self.nodes[level].sleeps(process, choice) {
-                self.take(process, choice)?;
-                return ControlFlow::Continue(true);
-            }
+        let Some(Node { backtrack, sleep, outcomes }) = self.nodes.last_mut() else {
+            return ControlFlow::Continue(false);
+        };
+        let walk = &self.walk;
+        let awake = |p: &ProcessId| !sleep.sleeps_altogether(*p, walk.run.alternatives(*p));
+        let next = outcomes.advance(walk, || backtrack.iter().find(awake), |p, c| sleep.sleeps(p, c));
+        match next {
+            Some((process, choice)) => self.take(process, choice).map_continue(|()| true),
+            None => ControlFlow::Continue(false),
         }
     }
 
@@ -252,27 +218,18 @@ impl Search<'_> {
         }
         let step = self.walk.trace.accesses(level);
         self.raced.push(process, step, true);
-        let sleep = self.nodes[level].sleep.iter();
-        let sleep = sleep.filter_map(|sequence| sequence.behind(process, choice, step)).collect();
+        let sleep = self.nodes[level].sleep.behind(process, choice, step);
         if self.walk.progress_due {
             let nodes = self.nodes.iter();
-            self.walk.report_progress(nodes.map(|node| (node.begun - 1, node.backtrack.len())))?;
+            self.walk.report_progress(nodes.map(|node| (node.outcomes.begun - 1, node.backtrack.len())))?;
             self.note_memory()?;
         }
         self.visit(sleep)
     }
 
-    /// Line 18: the step that led to the node just left will only be repeated from now on.
-    fn put_to_sleep(&mut self) {
-        let trace = &self.walk.trace;
-        let (Some(last), Some(node)) = (trace.len().checked_sub(1), self.nodes.last_mut()) else { return };
-        node.sleep.push(Sequence::single(Event::at(trace, last)));
-    }
-
     fn note_memory(&mut self) -> ControlFlow<()> {
-        let sequences = self.nodes.iter().flat_map(|node| &node.sleep);
         let bytes = self.nodes.capacity() * size_of::<Node>()
-            + sequences.map(Sequence::memory).sum::<usize>()
+            + self.nodes.iter().map(|node| node.sleep.memory()).sum::<usize>()
             + self.raced.memory();
         self.walk.note_memory(bytes)
     }

@@ -7,7 +7,7 @@ use mazurka_program::{GuardId, Label, ProcessId, Run, Stop};
 use mazurka_trace::{HappensBefore, Trace};
 
 use crate::explore::AnyMonitor;
-use crate::{Counts, Ending, NotExhaustive, Options, Order, Summary};
+use crate::{Counts, Ending, NotExhaustive, Options, Order, Rules, Summary};
 
 /// The most work between looks at the clock, in steps; a look costs about as much as the quickest step.
 const MOST_BETWEEN_LOOKS: u64 = 512;
@@ -165,6 +165,24 @@ impl<'a> Walk<'a> {
         let why = self.not_exhaustive.as_ref();
         self.broken.is_some()
             || matches!(why, Some(NotExhaustive::Program(_) | NotExhaustive::Unsupported(_)))
+    }
+
+    /// Whether no repair was taken out on purpose.
+    pub fn is_sound(&self) -> bool {
+        self.options.rules == Rules::default()
+    }
+
+    /// The races of the processes that wait at the end with what made them wait: `found` gets the writer and the process.
+    pub fn waiting_races(&self, mut found: impl FnMut(usize, ProcessId)) {
+        let Walk { run, trace, order, options, .. } = self;
+        if !options.rules.waiting_races {
+            return;
+        }
+        run.waiting(&mut |process, guard| {
+            let Some(guard) = guard else { return };
+            let holds = |id, depth| !options.rules.guard_must_hold || run.guard_holds_at(id, depth);
+            order.waiting_races(trace, process, guard, holds, |e| found(e, process));
+        });
     }
 
     /// Goes back to where the execution had `depth` steps.
@@ -420,7 +438,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The outcome to try at place `k` of `alternatives`, where every one is tried.
-    pub fn choice_at(&mut self, k: u32, alternatives: u32) -> u32 {
+    pub fn choice_at(&self, k: u32, alternatives: u32) -> u32 {
         if self.shuffle == 0 { k } else { (k + (self.shuffle >> 40) as u32 % alternatives) % alternatives }
     }
 

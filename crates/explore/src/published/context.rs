@@ -17,7 +17,8 @@ use mazurka_program::{Label, ProcessId, Run};
 use mazurka_trace::dependence::dependent;
 
 use super::Chance;
-use super::sequence::{Event, Reached, Sequence, elsewhere};
+use super::sequence::{Event, Reached, Sequence, Sleeping, elsewhere};
+use crate::frame::Outcomes;
 use crate::source::collect_initials;
 use crate::walk::Walk;
 use crate::{Ending, Summary};
@@ -43,27 +44,14 @@ pub(super) fn search(walk: Walk<'_>, version: u8) -> Summary {
 #[derive(Default)]
 struct Node {
     backtrack: Vec<ProcessId>,
-    sleep: Vec<Sequence>,
-    begun: usize,
-    process: Option<ProcessId>,
-    /// The outcomes of the process's step: how many, and how many have been begun.
-    alternatives: u32,
-    tried: u32,
+    sleep: Sleeping,
+    outcomes: Outcomes,
 }
 
 impl Node {
-    /// Whether an event sleeps: it is all that is left of a sequence.
-    fn sleeps(&self, process: ProcessId, choice: u32) -> bool {
-        self.sleep.iter().any(|sequence| matches!(sequence.rest(), [event] if event.is(process, choice)))
-    }
-
-    fn sleeps_altogether(&self, process: ProcessId, alternatives: u32) -> bool {
-        (0..alternatives).all(|choice| self.sleeps(process, choice))
-    }
-
     /// Of some processes, the one that begins the shortest sleeping sequence (optimisation 2).
     fn guided(&self, among: &[ProcessId]) -> Option<ProcessId> {
-        let begun = self.sleep.iter().filter(|sequence| among.contains(&sequence.rest()[0].process));
+        let begun = self.sleep.0.iter().filter(|sequence| among.contains(&sequence.rest()[0].process));
         begun.min_by_key(|sequence| sequence.rest().len()).map(|sequence| sequence.rest()[0].process)
     }
 }
@@ -78,19 +66,21 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn run(&mut self) -> ControlFlow<()> {
-        self.visit(Vec::new())?;
+        self.visit(Sleeping::default())?;
         while let Some(level) = self.nodes.len().checked_sub(1) {
             self.walk.back_to(level);
             if !self.advance()? {
                 self.nodes.pop();
-                self.put_to_sleep();
+                if let Some(node) = self.nodes.last_mut() {
+                    node.sleep.add_last(&self.walk.trace);
+                }
             }
         }
         ControlFlow::Continue(())
     }
 
     /// Lines 2-4: enters the node of the present state, and ends the execution or chooses a first process.
-    fn visit(&mut self, sleep: Vec<Sequence>) -> ControlFlow<()> {
+    fn visit(&mut self, sleep: Sleeping) -> ControlFlow<()> {
         let level = self.nodes.len();
         self.nodes.push(Node { sleep, ..Node::default() });
         let ending = if self.walk.run.enabled().is_empty() {
@@ -101,7 +91,7 @@ impl Search<'_> {
             Ending::Blocked
         } else {
             let (node, run) = (&self.nodes[level], &self.walk.run);
-            let awake = |&p: &ProcessId| !node.sleeps_altogether(p, run.alternatives(p));
+            let awake = |&p: &ProcessId| !node.sleep.sleeps_altogether(p, run.alternatives(p));
             let awake: Vec<ProcessId> = run.enabled().iter().filter(awake).collect();
             let guided = self.guides.then(|| node.guided(&awake)).flatten();
             match guided.or_else(|| self.chance.pick(run.names(), &awake)) {
@@ -119,33 +109,19 @@ impl Search<'_> {
 
     /// Line 5, or the next outcome of the present process's step. Says whether there was any.
     fn advance(&mut self) -> ControlFlow<(), bool> {
-        let level = self.nodes.len() - 1;
-        loop {
-            let node = &mut self.nodes[level];
-            let Some(process) = node.process else {
-                let run = &self.walk.run;
-                let awake = |p: &&ProcessId| !node.sleeps_altogether(**p, run.alternatives(**p));
-                let awake: Vec<ProcessId> = node.backtrack.iter().filter(awake).copied().collect();
-                let guided = self.guides.then(|| node.guided(&awake)).flatten();
-                let Some(next) = guided.or_else(|| self.chance.pick(run.names(), &awake)) else {
-                    return ControlFlow::Continue(false);
-                };
-                node.alternatives = run.alternatives(next);
-                (node.process, node.tried) = (Some(next), 0);
-                node.begun += 1;
-                continue;
-            };
-            if node.tried == node.alternatives {
-                node.process = None;
-                continue;
-            }
-            let (tried, alternatives) = (node.tried, node.alternatives);
-            node.tried += 1;
-            let choice = self.walk.choice_at(tried, alternatives);
-            if !self.nodes[level].sleeps(process, choice) {
-                self.take(process, choice)?;
-                return ControlFlow::Continue(true);
-            }
+        let Some(node) = self.nodes.last_mut() else { return ControlFlow::Continue(false) };
+        let (walk, mut outcomes) = (&self.walk, std::mem::take(&mut node.outcomes));
+        let awake = |p: &&ProcessId| !node.sleep.sleeps_altogether(**p, walk.run.alternatives(**p));
+        let next = || {
+            let awake: Vec<ProcessId> = node.backtrack.iter().filter(awake).copied().collect();
+            let guided = self.guides.then(|| node.guided(&awake)).flatten();
+            guided.or_else(|| self.chance.pick(walk.run.names(), &awake))
+        };
+        let next = outcomes.advance(walk, next, |p, c| node.sleep.sleeps(p, c));
+        node.outcomes = outcomes;
+        match next {
+            Some((process, choice)) => self.take(process, choice).map_continue(|()| true),
+            None => ControlFlow::Continue(false),
         }
     }
 
@@ -159,36 +135,20 @@ impl Search<'_> {
             self.compare(race.first as usize, level);
         }
         let step = self.walk.trace.accesses(level);
-        let sleep = self.nodes[level].sleep.iter();
-        let sleep = sleep.filter_map(|sequence| sequence.behind(process, choice, step)).collect();
+        let sleep = self.nodes[level].sleep.behind(process, choice, step);
         if self.walk.progress_due {
             let nodes = self.nodes.iter();
-            self.walk.report_progress(nodes.map(|node| (node.begun - 1, node.backtrack.len())))?;
+            self.walk.report_progress(nodes.map(|node| (node.outcomes.begun - 1, node.backtrack.len())))?;
             self.note_memory()?;
         }
         self.visit(sleep)
     }
 
-    /// Line 18: the step that led to the node just left will only be repeated from now on.
-    fn put_to_sleep(&mut self) {
-        let trace = &self.walk.trace;
-        let (Some(last), Some(node)) = (trace.len().checked_sub(1), self.nodes.last_mut()) else { return };
-        node.sleep.push(Sequence::single(Event::at(trace, last)));
-    }
-
     /// The processes that wait here race with what made them wait.
     fn race_waiting(&mut self) {
         let mut found = Vec::new();
-        let Walk { run, trace, order, .. } = &self.walk;
-        run.waiting(&mut |process, guard| {
-            if let Some(guard) = guard {
-                let holds = |id, depth| run.guard_holds_at(id, depth);
-                order.waiting_races(trace, process, guard, holds, |first| found.push((first, process)));
-            }
-        });
-        for (first, process) in found {
-            self.reverse(first, process, None);
-        }
+        self.walk.waiting_races(|e, process| found.push((e, process)));
+        found.into_iter().for_each(|(e, process)| self.reverse(e, process, None));
     }
 
     /// Lines 7-10: makes sure that some initial of `v = notdep(e, E).q` is in the backtrack set before `e`.
@@ -219,21 +179,21 @@ impl Search<'_> {
             let (rest, mut events) = (sequence.rest(), events.iter());
             rest.iter().all(|event| events.next().is_some_and(|other| other.is(event.process, event.choice)))
         };
-        if self.nodes[e].sleep.iter().any(is_prefix) {
+        if self.nodes[e].sleep.0.iter().any(is_prefix) {
             return;
         }
         let here = Reached::by(&*self.walk.run);
         let steps: Vec<(ProcessId, u32)> = events.iter().map(|event| (event.process, event.choice)).collect();
         let there = elsewhere(&mut self.walk, e, &steps, |run, _| Reached::by(run));
         if there.is_some_and(|there| there == here) {
-            self.nodes[e].sleep.push(Sequence::new(events.into()));
+            self.nodes[e].sleep.0.push(Sequence::new(events.into()));
         }
     }
 
     /// Optimisation 1: whether a sequence is consumed but for its last step, and nothing to come depends on that.
     fn nothing_new_ahead(&mut self, level: usize) -> bool {
         let left: Vec<Event> =
-            self.nodes[level].sleep.iter().filter_map(Sequence::last_left).cloned().collect();
+            self.nodes[level].sleep.0.iter().filter_map(Sequence::last_left).cloned().collect();
         left.iter().any(|last| !self.wakes_in_the_future(last))
     }
 
@@ -248,7 +208,7 @@ impl Search<'_> {
     }
 
     fn note_memory(&mut self) -> ControlFlow<()> {
-        let sequences = self.nodes.iter().flat_map(|node| &node.sleep);
+        let sequences = self.nodes.iter().flat_map(|node| &node.sleep.0);
         let bytes =
             self.nodes.capacity() * size_of::<Node>() + sequences.map(Sequence::memory).sum::<usize>();
         self.walk.note_memory(bytes)

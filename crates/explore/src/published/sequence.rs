@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use mazurka_program::{Access, FailureKind, Label, Place, ProcessId, Run, State};
 
-pub(super) use crate::source_context::sequence::{Event, Sequence};
+pub(super) use crate::source_context::sequence::{Event, Sequence, Sleeping};
 use crate::walk::Walk;
 
 /// Whether two sequences are of the same events.

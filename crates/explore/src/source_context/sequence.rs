@@ -75,3 +75,35 @@ impl Sequence {
         size_of::<Sequence>() + events * size_of::<Event>()
     }
 }
+
+/// `sleep(E)`: the sequences that sleep at a node.
+#[derive(Default)]
+pub(crate) struct Sleeping(pub Vec<Sequence>);
+
+impl Sleeping {
+    /// Whether an event sleeps: it is all that is left of a sequence.
+    pub fn sleeps(&self, process: ProcessId, choice: u32) -> bool {
+        self.0.iter().any(|sequence| matches!(sequence.rest(), [event] if event.is(process, choice)))
+    }
+
+    pub fn sleeps_altogether(&self, process: ProcessId, alternatives: u32) -> bool {
+        (0..alternatives).all(|choice| self.sleeps(process, choice))
+    }
+
+    /// Lines 15-16: those that sleep behind a step.
+    pub fn behind(&self, process: ProcessId, choice: u32, step: &[Access]) -> Sleeping {
+        Sleeping(self.0.iter().filter_map(|sequence| sequence.behind(process, choice, step)).collect())
+    }
+
+    /// Line 18: the last event of a trace will only be repeated from now on.
+    pub fn add_last(&mut self, trace: &Trace) {
+        if let Some(last) = trace.len().checked_sub(1) {
+            self.0.push(Sequence::single(Event::at(trace, last)));
+        }
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.0.iter().map(Sequence::memory).sum()
+    }
+}
