@@ -12,6 +12,7 @@ mod observers;
 mod optimal;
 mod options;
 mod published;
+mod random;
 mod registry;
 mod rules;
 mod sleep;

@@ -76,6 +76,8 @@ pub enum NotExhaustive {
     NotProved,
     /// The algorithm ran as its paper prints it.
     AsPublished(Published),
+    /// The algorithm looks at a part of the executions only, as it was asked to.
+    ByDesign(&'static str),
     /// The monitor asked for an end.
     Stopped,
     /// An error of ours: an invariant of the algorithm does not hold.
@@ -111,6 +113,7 @@ impl fmt::Display for NotExhaustive {
                 published.losses(),
                 published.sound()
             ),
+            NotExhaustive::ByDesign(reason) => f.write_str(reason),
             NotExhaustive::Stopped => f.write_str("the search was stopped"),
             NotExhaustive::Internal(what) => write!(f, "internal error: {what}; please report it"),
         }

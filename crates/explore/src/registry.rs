@@ -8,7 +8,7 @@ use mazurka_program::{Footprints, Run};
 
 use crate::walk::Walk;
 use crate::{Published, Rules, Summary};
-use crate::{convergent, naive, observers, optimal, source, source_context};
+use crate::{convergent, naive, observers, optimal, random, source, source_context};
 
 /// The algorithms, by the names that users type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,6 +25,8 @@ pub enum Algorithm {
     SourceContext,
     /// Each final state once: equal states are merged.
     Convergent,
+    /// Random walks, never exhaustive.
+    Random,
     /// An algorithm as its paper prints it: it can miss behaviours, and is never exhaustive.
     Published(Published),
 }
@@ -77,13 +79,14 @@ struct Entry {
 
 impl Algorithm {
     /// All of them, but for those as published.
-    pub const ALL: [Algorithm; 6] = [
+    pub const ALL: [Algorithm; 7] = [
         Algorithm::Naive,
         Algorithm::Source,
         Algorithm::Optimal,
         Algorithm::OptimalObservers,
         Algorithm::SourceContext,
         Algorithm::Convergent,
+        Algorithm::Random,
     ];
 
     fn entry(self) -> Entry {
@@ -113,6 +116,10 @@ impl Algorithm {
                 let summary = "each final state once; equal states are merged";
                 let entry = entry("convergent", summary, convergent::search);
                 Entry { needs: &[Need::States], ordered: false, ..entry }
+            }
+            Algorithm::Random => {
+                let summary = "random walks, for what is too large to be searched; never exhaustive";
+                Entry { ordered: false, ..entry("random", summary, random::search) }
             }
             Algorithm::Published(form) => {
                 let entry = entry(form.name(), "as its paper prints it; it misses behaviours", form.search());

@@ -171,7 +171,9 @@ fn what_the_papers_lose() {
 fn what_the_sound_algorithms_find_in_every_order() {
     let files = ["cx01", "cx02", "cx03", "cx10", "cx11", "cx12", "cx13", "cx16", "observers_unequal_writes"];
     for file in files.map(|name| format!("corpus/{name}.maz")) {
-        for algorithm in Algorithm::ALL.into_iter().filter(|&algorithm| algorithm != Algorithm::Naive) {
+        for algorithm in
+            Algorithm::ALL.into_iter().filter(|a| !matches!(a, Algorithm::Naive | Algorithm::Random))
+        {
             assert_eq!(losing_orders(&file, algorithm, Rules::default()), 0, "{file} under {algorithm}");
         }
     }
