@@ -8,8 +8,8 @@
 //! docs/soundness.md has the proof, and the laws compare it with brute force on programs and mutants of those that broke others.
 //!
 //! States are merged where they are equal up to renaming, and what is known of the one is renamed ([`renaming`]); of front ends
-//! that can't rename, where they are equal with their names ([`Run::named_state`]). Final states are counted up to renaming
-//! ([`Run::state`]).
+//! that can't rename, where they are equal with their names ([`Run::named_state`](mazurka_program::Run::named_state)). Final states are counted up to renaming
+//! ([`Run::state`](mazurka_program::Run::state)).
 //!
 //! Invariants, looked at in debug builds, where the search ends if one does not hold: who sleeps is enabled, and its step does
 //! what its record says; states that are merged have the same processes enabled; a state that is being explored is not
@@ -23,10 +23,10 @@ mod store;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use mazurka_program::{Footprints, Location, ProcessId, ProcessSet, Program, Renamed, Run};
+use mazurka_program::{Location, ProcessId, ProcessSet, Renamed};
 
 use crate::walk::Walk;
-use crate::{Ending, Monitor, NotExhaustive, Options, Order, Summary};
+use crate::{Ending, NotExhaustive, Order, Summary};
 use guess::{Guesses, Here};
 use records::{Record, RecordId, RecordSet, Records, members};
 pub(crate) use renaming::comparable_state;
@@ -37,12 +37,7 @@ use store::{StateId, Store};
 /// How many steps are run ahead of the search.
 const SCOUTED: usize = 10_000;
 
-pub(crate) fn explore<P: Program>(
-    program: &P,
-    options: &Options,
-    monitor: &mut dyn Monitor<P::Run>,
-) -> Summary {
-    let walk = Walk::new(program, Footprints::Dynamic, options, monitor);
+pub(crate) fn search(walk: Walk<'_>) -> Summary {
     let mut search = Search {
         walk,
         records: Records::default(),
@@ -106,8 +101,8 @@ impl Node {
     }
 }
 
-struct Search<'a, R: Run> {
-    walk: Walk<'a, R>,
+struct Search<'a> {
+    walk: Walk<'a>,
     records: Records,
     canon: Canon,
     /// The present state.
@@ -121,7 +116,7 @@ struct Search<'a, R: Run> {
     guesses: Guesses,
 }
 
-impl<R: Run> Search<'_, R> {
+impl Search<'_> {
     fn run(&mut self) -> ControlFlow<()> {
         self.scout()?;
         self.enter(Vec::new())?;
@@ -212,7 +207,7 @@ impl<R: Run> Search<'_, R> {
 
     /// Enters the present state: merges it with one that is known, ends the execution, or begins to explore it.
     fn enter(&mut self, asleep: Vec<Sleeper>) -> ControlFlow<()> {
-        if !comparable_state(&mut self.walk.run, &mut self.present) {
+        if !comparable_state(&mut *self.walk.run, &mut self.present) {
             return self.walk.stop(NotExhaustive::Internal("the front end has no states with names"));
         }
         self.present.list.push(i64::from(self.walk.run.assumed()));

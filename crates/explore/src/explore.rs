@@ -1,11 +1,13 @@
 //! The way into every algorithm, and what they tell while they run.
 
+use std::any::Any;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use mazurka_program::{Footprints, Program, Run};
 use mazurka_trace::Trace;
 
+use crate::walk::Walk;
 use crate::{Algorithm, Counts, NotExhaustive, Options, Summary};
 use crate::{convergent, naive, observers, optimal, published, source, source_context};
 
@@ -52,6 +54,37 @@ impl<R: Run> Monitor<R> for NoMonitor {
     }
 }
 
+/// A monitor of runs whose type a search does not know: so all searches are compiled once, and not for each front end.
+pub(crate) trait AnyMonitor {
+    fn execution(&mut self, ending: Ending, trace: &Trace, run: &dyn Run, counts: &Counts)
+    -> ControlFlow<()>;
+    fn begin_again(&mut self);
+    fn progress(&mut self, counts: &Counts, share: f64) -> ControlFlow<()>;
+}
+
+struct Typed<'a, R>(&'a mut dyn Monitor<R>);
+
+impl<R: Run> AnyMonitor for Typed<'_, R> {
+    fn execution(
+        &mut self,
+        ending: Ending,
+        trace: &Trace,
+        run: &dyn Run,
+        counts: &Counts,
+    ) -> ControlFlow<()> {
+        let run: &dyn Any = run;
+        self.0.execution(ending, trace, run.downcast_ref().expect("a run of this program"), counts)
+    }
+
+    fn begin_again(&mut self) {
+        self.0.begin_again();
+    }
+
+    fn progress(&mut self, counts: &Counts, share: f64) -> ControlFlow<()> {
+        self.0.progress(counts, share)
+    }
+}
+
 /// Runs a program under an algorithm.
 pub fn explore<P: Program>(
     program: &P,
@@ -59,11 +92,23 @@ pub fn explore<P: Program>(
     options: &Options,
     monitor: &mut dyn Monitor<P::Run>,
 ) -> Summary {
-    if algorithm.compares_states() && !program.start(Footprints::Dynamic).named_state(&mut Vec::new()) {
+    let start = |footprints: Footprints| -> Box<dyn Run> { Box::new(program.start(footprints)) };
+    explore_any(&start, &|| program.begin_again(), algorithm, options, &mut Typed(monitor))
+}
+
+/// The same, of any program: how it is started, and whether the search has to be begun again.
+fn explore_any(
+    start: &dyn Fn(Footprints) -> Box<dyn Run>,
+    has_to_begin_again: &dyn Fn() -> bool,
+    algorithm: Algorithm,
+    options: &Options,
+    monitor: &mut dyn AnyMonitor,
+) -> Summary {
+    if algorithm.compares_states() && !start(Footprints::Dynamic).named_state(&mut Vec::new()) {
         let not_exhaustive = Some(NotExhaustive::NoStates(algorithm));
         return Summary { counts: Counts::default(), not_exhaustive, broken: None };
     }
-    if algorithm == Algorithm::OptimalObservers && !program.start(Footprints::Dynamic).tells_observers() {
+    if algorithm == Algorithm::OptimalObservers && !start(Footprints::Dynamic).tells_observers() {
         let not_exhaustive = Some(NotExhaustive::NoObservers);
         return Summary { counts: Counts::default(), not_exhaustive, broken: None };
     }
@@ -72,20 +117,20 @@ pub fn explore<P: Program>(
     loop {
         // The time is for all beginnings together.
         options.limits.time = limit.map(|most| most.saturating_sub(started.elapsed()));
-        let options = &options;
+        let walk = Walk::new(start(algorithm.footprints(&options.rules)), &options, monitor);
         let mut summary = match algorithm {
-            Algorithm::Naive => naive::explore(program, options, monitor),
-            Algorithm::Source => source::explore(program, options, monitor),
-            Algorithm::Optimal => optimal::explore(program, options, monitor),
-            Algorithm::OptimalObservers => observers::explore(program, options, monitor),
-            Algorithm::SourceContext => source_context::explore(program, options, monitor),
-            Algorithm::Convergent => convergent::explore(program, options, monitor),
-            Algorithm::Published(form) => published::explore(program, form, options, monitor),
+            Algorithm::Naive => naive::search(walk),
+            Algorithm::Source => source::search(walk),
+            Algorithm::Optimal => optimal::search(walk),
+            Algorithm::OptimalObservers => observers::search(walk),
+            Algorithm::SourceContext => source_context::search(walk),
+            Algorithm::Convergent => convergent::search(walk),
+            Algorithm::Published(form) => published::search(walk, form),
         };
         if let (Some(NotExhaustive::Time(left)), Some(most)) = (&mut summary.not_exhaustive, limit) {
             *left = most;
         }
-        if !program.begin_again() {
+        if !has_to_begin_again() {
             return summary;
         }
         if let Some(most) = limit.filter(|most| started.elapsed() >= *most) {

@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_program::{Footprints, ProcessId, Program, Run};
+use mazurka_program::ProcessId;
 
 use crate::walk::Walk;
-use crate::{Ending, Monitor, Options, Summary};
+use crate::{Ending, Summary};
 
 /// The steps of a node that are still to be tried, the next one last, and how many there were.
 struct Node {
@@ -13,20 +13,15 @@ struct Node {
     known: usize,
 }
 
-pub(crate) fn explore<P: Program>(
-    program: &P,
-    options: &Options,
-    monitor: &mut dyn Monitor<P::Run>,
-) -> Summary {
-    let mut walk = Walk::new(program, Footprints::Dynamic, options, monitor);
+pub(crate) fn search(mut walk: Walk<'_>) -> Summary {
     // The answer is in the summary: a search that ends early has noted why.
     let mut stack = Vec::new();
-    let _ = search(&mut walk, &mut stack);
+    let _ = run(&mut walk, &mut stack);
     let _ = walk.note_memory(memory(&stack));
     walk.summary()
 }
 
-fn search<R: Run>(walk: &mut Walk<'_, R>, stack: &mut Vec<Node>) -> ControlFlow<()> {
+fn run(walk: &mut Walk<'_>, stack: &mut Vec<Node>) -> ControlFlow<()> {
     stack.push(open(walk)?);
     while let Some(node) = stack.last_mut() {
         let Some((process, choice)) = node.steps.pop() else {
@@ -53,7 +48,7 @@ fn memory(stack: &[Node]) -> usize {
 }
 
 /// The node of the present state: all that can be done there.
-fn open<R: Run>(walk: &mut Walk<'_, R>) -> ControlFlow<(), Node> {
+fn open(walk: &mut Walk<'_>) -> ControlFlow<(), Node> {
     let mut steps = Vec::new();
     if walk.run.enabled().is_empty() {
         walk.end(walk.maximal_ending())?;

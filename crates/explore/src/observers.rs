@@ -37,27 +37,23 @@ mod views;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use mazurka_program::{Access, AccessKind, Footprints, Location, ProcessId, Program, Run};
+use mazurka_program::{Access, AccessKind, Location, ProcessId};
 use mazurka_trace::dependence;
 use smallvec::{SmallVec, smallvec};
 
 use crate::optimal::{Reversal, collect_races};
 use crate::wakeup::{Children, NONE, Step, WakeupTrees};
 use crate::walk::{Aside, Walk};
-use crate::{Ending, Monitor, NotExhaustive, Options, Rules, Summary};
+use crate::{Ending, NotExhaustive, Rules, Summary};
 use done::{DoneSets, step_at};
 use order::{ObservedOrder, Unobserved};
 use sequence::{Conflicts, Mail, Observed, kind_at};
 use views::Views;
 
-pub(crate) fn explore<P: Program>(
-    program: &P,
-    options: &Options,
-    monitor: &mut dyn Monitor<P::Run>,
-) -> Summary {
+pub(crate) fn search(walk: Walk<'_>) -> Summary {
     let mut search = Search {
-        walk: Walk::new(program, Footprints::Dynamic, options, monitor),
-        conflicts: Conflicts::new(options.rules),
+        conflicts: Conflicts::new(walk.options.rules),
+        walk,
         done: DoneSets::default(),
         trees: WakeupTrees::default(),
         nodes: Vec::new(),
@@ -87,8 +83,8 @@ struct Node {
     done: usize,
 }
 
-struct Search<'a, R: Run> {
-    walk: Walk<'a, R>,
+struct Search<'a> {
+    walk: Walk<'a>,
     conflicts: Conflicts,
     done: DoneSets,
     trees: WakeupTrees,
@@ -104,7 +100,7 @@ struct Search<'a, R: Run> {
     touched: Vec<Access>,
 }
 
-impl<R: Run> Search<'_, R> {
+impl Search<'_> {
     fn run(&mut self) -> ControlFlow<()> {
         self.done.reset();
         self.visit(NONE)?;
@@ -260,7 +256,8 @@ impl<R: Run> Search<'_, R> {
         races.clear();
         let conditional = self.unobserved.any();
         if conditional {
-            let Walk { trace, run, options, .. } = &self.walk;
+            let Walk { trace, options, .. } = &self.walk;
+            let run = &*self.walk.run;
             let (mut work, deadline) = (0, self.walk.deadline());
             self.order.begin(trace, &self.conflicts);
             for at in 0..trace.len() {
@@ -545,15 +542,15 @@ fn is_send(access: &Access) -> bool {
 }
 
 /// Asks the run which messages receives would take, after bringing it to the end of a sequence.
-struct Postman<'a, R> {
-    aside: Aside<'a, R>,
+struct Postman<'a> {
+    aside: Aside<'a>,
     from: usize,
     v: &'a [Step<'a>],
     there: bool,
     selective: bool,
 }
 
-impl<R: Run> Postman<'_, R> {
+impl Postman<'_> {
     fn go_there(&mut self) {
         if !std::mem::replace(&mut self.there, true) {
             let steps = self.v.iter().map(|step| (step.process, step.choice));
@@ -563,7 +560,7 @@ impl<R: Run> Postman<'_, R> {
     }
 }
 
-impl<R: Run> Mail for Postman<'_, R> {
+impl Mail for Postman<'_> {
     fn would_take(&mut self, receive: u32, send: u32) -> bool {
         if !self.selective {
             return true;

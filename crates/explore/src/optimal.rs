@@ -15,22 +15,18 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_program::{Access, Footprints, ProcessId, Program, Run};
+use mazurka_program::{Access, ProcessId};
 use mazurka_trace::dependence::dependent;
 use mazurka_trace::{Race, Trace};
 
 use crate::sleep::SleepSets;
 use crate::wakeup::{Children, Dependences, NONE, Outcome, Rest, Step, WakeupTrees};
 use crate::walk::Walk;
-use crate::{Ending, Monitor, NotExhaustive, Options, Rules, Summary};
+use crate::{Ending, NotExhaustive, Options, Rules, Summary};
 
-pub(crate) fn explore<P: Program>(
-    program: &P,
-    options: &Options,
-    monitor: &mut dyn Monitor<P::Run>,
-) -> Summary {
+pub(crate) fn search(walk: Walk<'_>) -> Summary {
     let mut search = Search {
-        walk: Walk::new(program, Footprints::Dynamic, options, monitor),
+        walk,
         plans: Plans::default(),
         free: None,
         shared: 0,
@@ -59,8 +55,8 @@ pub(crate) struct Reversal {
     pub second: Option<usize>,
 }
 
-struct Search<'a, R: Run> {
-    walk: Walk<'a, R>,
+struct Search<'a> {
+    walk: Walk<'a>,
     plans: Plans,
     /// The step to take from the last node, where no sequence leads and the step has one outcome.
     free: Option<ProcessId>,
@@ -79,7 +75,7 @@ struct Plans {
     nodes: Vec<Node>,
 }
 
-impl<R: Run> Search<'_, R> {
+impl Search<'_> {
     fn run(&mut self) -> ControlFlow<()> {
         self.plans.sleep.push_root();
         self.visit(NONE)?;
@@ -284,11 +280,11 @@ impl Plans {
 }
 
 /// The races of the present execution that are to be reversed: `shared` events were there when races were handled last.
-pub(crate) fn collect_races<R: Run>(walk: &Walk<'_, R>, shared: usize, races: &mut Vec<Reversal>) {
+pub(crate) fn collect_races(walk: &Walk<'_>, shared: usize, races: &mut Vec<Reversal>) {
     collect_with(walk, shared, &mut Vec::new(), races);
 }
 
-fn collect_with<R: Run>(walk: &Walk<'_, R>, shared: usize, known: &mut Vec<u32>, races: &mut Vec<Reversal>) {
+fn collect_with(walk: &Walk<'_>, shared: usize, known: &mut Vec<u32>, races: &mut Vec<Reversal>) {
     let trace = &walk.trace;
     let rules = &walk.options.rules;
     let handle = |race: &Race| {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use mazurka_program::Failure;
+use mazurka_program::{Failure, Footprints};
 
 use crate::{Published, Rules};
 
@@ -54,6 +54,16 @@ impl Algorithm {
     /// Whether it compares states: front ends that can't are refused ([`NotExhaustive::NoStates`]).
     pub fn compares_states(self) -> bool {
         matches!(self, Algorithm::SourceContext | Algorithm::Convergent | Algorithm::Published(_))
+    }
+
+    /// Which labels it works with.
+    pub(crate) fn footprints(self, rules: &Rules) -> Footprints {
+        match self {
+            Algorithm::Source if rules.static_footprints => Footprints::Static,
+            Algorithm::SourceContext => Footprints::Static,
+            Algorithm::Published(published) => published.footprints(),
+            _ => Footprints::Dynamic,
+        }
     }
 
     /// The form of it, if it is an algorithm as its paper prints it.

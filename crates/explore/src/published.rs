@@ -17,9 +17,10 @@ mod tree;
 
 use std::fmt;
 
-use mazurka_program::{Names, ProcessId, Program};
+use mazurka_program::{Footprints, Names, ProcessId};
 
-use crate::{Monitor, NotExhaustive, Options, Order, Summary};
+use crate::walk::Walk;
+use crate::{NotExhaustive, Order, Summary};
 
 /// An algorithm as its paper prints it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -95,6 +96,14 @@ impl Published {
         }
     }
 
+    /// Which labels it works with.
+    pub(crate) fn footprints(self) -> Footprints {
+        match self {
+            Published::OptimalContextObservers => Footprints::Dynamic,
+            _ => Footprints::Static,
+        }
+    }
+
     /// The versions of the algorithm of a name, in order.
     pub fn versions(name: &str) -> impl Iterator<Item = Published> {
         Published::ALL.into_iter().filter(move |published| published.name() == name)
@@ -151,18 +160,13 @@ impl fmt::Display for NotPublished {
 
 impl std::error::Error for NotPublished {}
 
-pub(crate) fn explore<P: Program>(
-    program: &P,
-    published: Published,
-    options: &Options,
-    monitor: &mut dyn Monitor<P::Run>,
-) -> Summary {
+pub(crate) fn search(walk: Walk<'_>, published: Published) -> Summary {
     let mut summary = match published {
         Published::Context | Published::ContextAnticipating | Published::ContextGuided => {
-            context::explore(program, published.version(), options, monitor)
+            context::search(walk, published.version())
         }
-        Published::OptimalContext => optimal_context::explore(program, false, options, monitor),
-        Published::OptimalContextObservers => optimal_context::explore(program, true, options, monitor),
+        Published::OptimalContext => optimal_context::search(walk, false),
+        Published::OptimalContextObservers => optimal_context::search(walk, true),
     };
     summary.not_exhaustive.get_or_insert(NotExhaustive::AsPublished(published));
     summary

@@ -12,21 +12,15 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_program::{Footprints, ProcessId, ProcessSet, Program, Run};
+use mazurka_program::{ProcessId, ProcessSet};
 use mazurka_trace::Trace;
 use mazurka_trace::dependence::dependent;
 
 use crate::sleep::SleepSets;
 use crate::walk::Walk;
-use crate::{Ending, Monitor, Options, Summary};
+use crate::{Ending, Summary};
 
-pub(crate) fn explore<P: Program>(
-    program: &P,
-    options: &Options,
-    monitor: &mut dyn Monitor<P::Run>,
-) -> Summary {
-    let footprints = if options.rules.static_footprints { Footprints::Static } else { Footprints::Dynamic };
-    let walk = Walk::new(program, footprints, options, monitor);
+pub(crate) fn search(walk: Walk<'_>) -> Summary {
     let mut search = Search {
         walk,
         sleep: SleepSets::default(),
@@ -72,8 +66,8 @@ impl Node {
     }
 }
 
-struct Search<'a, R: Run> {
-    walk: Walk<'a, R>,
+struct Search<'a> {
+    walk: Walk<'a>,
     sleep: SleepSets,
     /// The nodes of the stack are the first `open`; the others keep their memory for later.
     nodes: Vec<Node>,
@@ -84,7 +78,7 @@ struct Search<'a, R: Run> {
     first: Vec<(ProcessId, usize)>,
 }
 
-impl<R: Run> Search<'_, R> {
+impl Search<'_> {
     fn run(&mut self) -> ControlFlow<()> {
         self.sleep.push_root();
         self.visit()?;

@@ -16,21 +16,16 @@ pub(crate) mod sequence;
 
 use std::ops::ControlFlow;
 
-use mazurka_program::{Access, AccessKind, Footprints, ProcessId, ProcessSet, Program, Run};
+use mazurka_program::{Access, AccessKind, ProcessId, ProcessSet};
 
 use crate::sleep::SleepSets;
 use crate::source::collect_initials;
 use crate::walk::Walk;
-use crate::{Ending, Monitor, Options, Summary};
+use crate::{Ending, Summary};
 use comparisons::Comparisons;
 use sequence::{Event, Sequence};
 
-pub(crate) fn explore<P: Program>(
-    program: &P,
-    options: &Options,
-    monitor: &mut dyn Monitor<P::Run>,
-) -> Summary {
-    let walk = Walk::new(program, Footprints::Static, options, monitor);
+pub(crate) fn search(walk: Walk<'_>) -> Summary {
     let mut search = Search {
         walk,
         nodes: Vec::new(),
@@ -68,8 +63,8 @@ impl Node {
     }
 }
 
-struct Search<'a, R: Run> {
-    walk: Walk<'a, R>,
+struct Search<'a> {
+    walk: Walk<'a>,
     nodes: Vec<Node>,
     /// The events that could have been taken at a node above, and that nothing since depends on, the guards included: they
     /// have no races but those that were reversed there. For such an event `q`, and a step `s` since, the `v` of a race `(e, q)`
@@ -79,7 +74,7 @@ struct Search<'a, R: Run> {
     initials: Vec<(ProcessId, usize)>,
 }
 
-impl<R: Run> Search<'_, R> {
+impl Search<'_> {
     fn run(&mut self) -> ControlFlow<()> {
         self.raced.push_root();
         self.visit(Vec::new())?;

@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use mazurka_program::{Footprints, GuardId, Label, ProcessId, Program, Run, Stop};
+use mazurka_program::{GuardId, Label, ProcessId, Run, Stop};
 use mazurka_trace::Trace;
 
-use crate::{Counts, Ending, Monitor, NotExhaustive, Options, Order, Summary};
+use crate::explore::AnyMonitor;
+use crate::{Counts, Ending, NotExhaustive, Options, Order, Summary};
 
 /// The most work between looks at the clock, in steps; a look costs about as much as the quickest step.
 const MOST_BETWEEN_LOOKS: u64 = 512;
@@ -28,12 +29,12 @@ const BETWEEN_REPORTS: Duration = Duration::from_millis(50);
 const PATIENCE: usize = 500;
 
 /// A run and its trace, always at the same depth.
-pub(crate) struct Walk<'a, R: Run> {
-    pub run: R,
+pub(crate) struct Walk<'a> {
+    pub run: Box<dyn Run>,
     pub trace: Trace,
     pub counts: Counts,
     pub options: &'a Options,
-    monitor: &'a mut dyn Monitor<R>,
+    monitor: &'a mut dyn AnyMonitor,
     label: Label,
     /// The depth up to which the run has taken the steps of the trace.
     on_trace: usize,
@@ -58,15 +59,10 @@ pub(crate) struct Walk<'a, R: Run> {
     broken: Option<mazurka_program::Failure>,
 }
 
-impl<'a, R: Run> Walk<'a, R> {
-    pub fn new<P: Program<Run = R>>(
-        program: &P,
-        footprints: Footprints,
-        options: &'a Options,
-        monitor: &'a mut dyn Monitor<R>,
-    ) -> Walk<'a, R> {
+impl<'a> Walk<'a> {
+    pub fn new(run: Box<dyn Run>, options: &'a Options, monitor: &'a mut dyn AnyMonitor) -> Walk<'a> {
         Walk {
-            run: program.start(footprints),
+            run,
             trace: Trace::new(),
             counts: Counts::default(),
             options,
@@ -214,9 +210,9 @@ impl<'a, R: Run> Walk<'a, R> {
     }
 
     /// The trace, and the run on its own, to be asked about steps that are no part of the trace.
-    pub fn aside(&mut self) -> (&Trace, Aside<'_, R>) {
+    pub fn aside(&mut self) -> (&Trace, Aside<'_>) {
         let Walk { trace, run, on_trace, label, taken, .. } = self;
-        (trace, Aside { run, on_trace, label, taken })
+        (trace, Aside { run: &mut **run, on_trace, label, taken })
     }
 
     /// Begins the search again from the start: something was found out that what was done so far did not know.
@@ -258,7 +254,7 @@ impl<'a, R: Run> Walk<'a, R> {
         if ending == Ending::Cut {
             self.not_exhaustive.get_or_insert(NotExhaustive::Depth(limits.depth));
         }
-        if self.monitor.execution(ending, &self.trace, &self.run, counts).is_break() {
+        if self.monitor.execution(ending, &self.trace, &*self.run, counts).is_break() {
             return self.stop(NotExhaustive::Stopped);
         }
         if ending == Ending::Cut && !self.options.keep_going {
@@ -375,7 +371,7 @@ impl<'a, R: Run> Walk<'a, R> {
         if !self.run.failures().is_empty() {
             self.counts.cut += 1;
             // The search is over, whatever the monitor says.
-            let _ = self.monitor.execution(Ending::Cut, &self.trace, &self.run, &self.counts);
+            let _ = self.monitor.execution(Ending::Cut, &self.trace, &*self.run, &self.counts);
         }
         self.stop(reason)
     }
@@ -426,14 +422,14 @@ impl<'a, R: Run> Walk<'a, R> {
 
 /// A run without its trace. It returns to the trace by [`Walk::back_to`] only, and as with [`Walk::probe`] calls in a row
 /// must not go up.
-pub(crate) struct Aside<'a, R> {
-    pub run: &'a mut R,
+pub(crate) struct Aside<'a> {
+    pub run: &'a mut dyn Run,
     on_trace: &'a mut usize,
     label: &'a mut Label,
     taken: &'a mut u64,
 }
 
-impl<R: Run> Aside<'_, R> {
+impl Aside<'_> {
     /// Leaves the trace at a depth and takes steps. Says whether all could be taken.
     pub fn leave(&mut self, from: usize, steps: impl Iterator<Item = (ProcessId, u32)>) -> bool {
         debug_assert!(from <= *self.on_trace);

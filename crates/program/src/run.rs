@@ -1,5 +1,6 @@
 //! Programs and their runs.
 
+use std::any::Any;
 use std::fmt;
 use std::hash::Hash;
 
@@ -46,7 +47,7 @@ pub struct State {
 ///
 /// A *process* takes *steps*; the number of steps taken so far is the *depth*. The outcomes of one step (see
 /// [`Run::alternatives`]) may differ only in locations that no step enabled beside it touches.
-pub trait Run {
+pub trait Run: Any {
     /// The creation tree as far as it was met.
     fn names(&self) -> &Names;
 

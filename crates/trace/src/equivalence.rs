@@ -47,7 +47,7 @@ impl Order {
 
     /// Happens-before modulo observers: steps that are dependent only if observed are ordered only if a later step
     /// observes their order. `awaited` has every location that a guard waits for in some execution of this run.
-    pub fn observers(trace: &Trace, run: &impl Run, awaited: &Awaited) -> Order {
+    pub fn observers(trace: &Trace, run: &dyn Run, awaited: &Awaited) -> Order {
         let relation = |i, j| dependence::between(trace.accesses(i), trace.accesses(j), awaited);
         Order::close(trace, |i, j| match relation(i, j) {
             Dependence::Independent => false,
@@ -77,7 +77,7 @@ impl Order {
 }
 
 /// Whether some later step observes that `i` came before `j`.
-fn observed(trace: &Trace, run: &impl Run, i: usize, j: usize) -> bool {
+fn observed(trace: &Trace, run: &dyn Run, i: usize, j: usize) -> bool {
     let sends = trace.accesses(i).iter().any(|access| access.kind == AccessKind::Send);
     if !sends {
         // The later write is read before it is overwritten.
@@ -137,7 +137,7 @@ pub fn mazurkiewicz(trace: &Trace, names: &Names) -> Key {
 }
 
 /// The class of a trace modulo observers: see [`Order::observers`].
-pub fn observers(trace: &Trace, run: &impl Run, awaited: &Awaited) -> Key {
+pub fn observers(trace: &Trace, run: &dyn Run, awaited: &Awaited) -> Key {
     Order::observers(trace, run, awaited).key(trace, run.names())
 }
 

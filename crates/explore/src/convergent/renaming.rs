@@ -35,7 +35,7 @@ impl StateNames {
 }
 
 /// A state as a list of numbers, up to renaming where the front end can, else with its names. Says whether there is one.
-pub(crate) fn comparable_state(run: &mut impl Run, state: &mut Renamed) -> bool {
+pub(crate) fn comparable_state(run: &mut dyn Run, state: &mut Renamed) -> bool {
     if let Some(renaming) = run.renaming() {
         renaming.renamed(state);
         return true;

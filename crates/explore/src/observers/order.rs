@@ -101,10 +101,10 @@ impl ObservedOrder {
     }
 
     /// Adds the event at a position, after all before it, and its races. Gives how many accesses were looked at.
-    pub fn enter<R: Run>(
+    pub fn enter(
         &mut self,
         trace: &Trace,
-        run: &R,
+        run: &dyn Run,
         conflicts: &Conflicts,
         rules: Rules,
         at: usize,
@@ -118,7 +118,7 @@ impl ObservedOrder {
     }
 
     /// Adds the races of the processes that wait at the end.
-    pub fn waiting<R: Run>(&self, trace: &Trace, run: &R, rules: Rules, races: &mut Vec<Reversal>) {
+    pub fn waiting(&self, trace: &Trace, run: &dyn Run, rules: Rules, races: &mut Vec<Reversal>) {
         if !rules.waiting_races {
             return;
         }
@@ -205,10 +205,10 @@ impl ObservedOrder {
 
     /// The events of other processes that happen before an event directly and not before its process's previous one. Gives
     /// how many accesses were looked at.
-    fn find_candidates<R: Run>(
+    fn find_candidates(
         &mut self,
         trace: &Trace,
-        run: &R,
+        run: &dyn Run,
         conflicts: &Conflicts,
         rules: Rules,
         at: usize,
@@ -242,10 +242,10 @@ impl ObservedOrder {
     }
 
     /// How an access of a location orders a later one.
-    fn edge<R: Run>(
+    fn edge(
         &self,
         trace: &Trace,
-        run: &R,
+        run: &dyn Run,
         conflicts: &Conflicts,
         rules: Rules,
         (first, kind): (usize, AccessKind),
@@ -270,7 +270,7 @@ impl ObservedOrder {
     }
 
     /// Whether a receive took the first message and would have taken the second, had that been first.
-    fn sends_observed<R: Run>(&self, run: &R, rules: Rules, first: usize, second: usize) -> bool {
+    fn sends_observed(&self, run: &dyn Run, rules: Rules, first: usize, second: usize) -> bool {
         let receive = self.taker[first];
         receive != NONE
             && (self.taker[second] == NONE || self.taker[second] > receive)
@@ -279,10 +279,10 @@ impl ObservedOrder {
 
     /// Of the candidates, those that no other one follows race with the event, but for writers of what it waited for.
     /// A guarded step races with every writer of its guard without which the guard would hold.
-    fn find_races<R: Run>(
+    fn find_races(
         &self,
         trace: &Trace,
-        run: &R,
+        run: &dyn Run,
         rules: Rules,
         at: usize,
         previous: Option<usize>,

@@ -13,30 +13,25 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use mazurka_program::{Footprints, Label, ProcessId, Program, Run};
+use mazurka_program::{Label, ProcessId, Run};
 use mazurka_trace::dependence::dependent;
 
 use super::Chance;
 use super::sequence::{Event, Reached, Sequence, elsewhere};
 use crate::source::collect_initials;
 use crate::walk::Walk;
-use crate::{Ending, Monitor, Options, Summary};
+use crate::{Ending, Summary};
 
 /// At most so many states are looked at to find out what the future may bring.
 const FUTURE: usize = 400;
 
-pub(super) fn explore<P: Program>(
-    program: &P,
-    version: u8,
-    options: &Options,
-    monitor: &mut dyn Monitor<P::Run>,
-) -> Summary {
+pub(super) fn search(walk: Walk<'_>, version: u8) -> Summary {
     let mut search = Search {
-        walk: Walk::new(program, Footprints::Static, options, monitor),
         nodes: Vec::new(),
         anticipates: version >= 2,
         guides: version >= 3,
-        chance: Chance::new(options.order),
+        chance: Chance::new(walk.options.order),
+        walk,
     };
     // The answer is in the summary: a search that ends early has noted why.
     let _ = search.run();
@@ -73,15 +68,15 @@ impl Node {
     }
 }
 
-struct Search<'a, R: Run> {
-    walk: Walk<'a, R>,
+struct Search<'a> {
+    walk: Walk<'a>,
     nodes: Vec<Node>,
     anticipates: bool,
     guides: bool,
     chance: Chance,
 }
 
-impl<R: Run> Search<'_, R> {
+impl Search<'_> {
     fn run(&mut self) -> ControlFlow<()> {
         self.visit(Vec::new())?;
         while let Some(level) = self.nodes.len().checked_sub(1) {
@@ -227,7 +222,7 @@ impl<R: Run> Search<'_, R> {
         if self.nodes[e].sleep.iter().any(is_prefix) {
             return;
         }
-        let here = Reached::by(&self.walk.run);
+        let here = Reached::by(&*self.walk.run);
         let steps: Vec<(ProcessId, u32)> = events.iter().map(|event| (event.process, event.choice)).collect();
         let there = elsewhere(&mut self.walk, e, &steps, |run, _| Reached::by(run));
         if there.is_some_and(|there| there == here) {
@@ -247,7 +242,7 @@ impl<R: Run> Search<'_, R> {
         let depth = self.walk.trace.len();
         let _ = self.walk.probe(depth, std::iter::empty());
         let mut seen = HashSet::new();
-        let wakes = wakes(&mut self.walk.run, sleeper, &mut seen);
+        let wakes = wakes(&mut *self.walk.run, sleeper, &mut seen);
         self.walk.back_to(depth);
         wakes
     }
@@ -262,7 +257,7 @@ impl<R: Run> Search<'_, R> {
 
 /// Whether a step that depends on an event can be taken from here on, its own process's apart; also if that is too much to
 /// find out. The run comes back to where it is. At most [`FUTURE`] states are looked at, which bounds the recursion too.
-fn wakes<R: Run>(run: &mut R, sleeper: &Event, seen: &mut HashSet<Vec<i64>>) -> bool {
+fn wakes(run: &mut dyn Run, sleeper: &Event, seen: &mut HashSet<Vec<i64>>) -> bool {
     let mut state = Vec::new();
     run.named_state(&mut state);
     if !seen.insert(state) {

@@ -15,7 +15,7 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_program::{Footprints, ProcessId, Program, Run};
+use mazurka_program::ProcessId;
 use mazurka_trace::dependence::Awaited;
 
 use super::Chance;
@@ -23,25 +23,19 @@ use super::order::Relation;
 use super::sequence::{Event, Reached};
 use super::tree::{self, Branch};
 use crate::walk::Walk;
-use crate::{Ending, Monitor, NotExhaustive, Options, Summary};
+use crate::{Ending, NotExhaustive, Summary};
 
 /// Executions of more steps end the search: orders are computed pair by pair, and trees are as deep as sequences are long.
 const LONGEST: usize = 300;
 
-pub(super) fn explore<P: Program>(
-    program: &P,
-    observers: bool,
-    options: &Options,
-    monitor: &mut dyn Monitor<P::Run>,
-) -> Summary {
-    let footprints = if observers { Footprints::Dynamic } else { Footprints::Static };
+pub(super) fn search(walk: Walk<'_>, observers: bool) -> Summary {
     let mut search = Search {
-        walk: Walk::new(program, footprints, options, monitor),
         nodes: Vec::new(),
         states: Vec::new(),
         observers,
         awaited: Awaited::default(),
-        chance: Chance::new(options.order),
+        chance: Chance::new(walk.options.order),
+        walk,
         peak: 0,
     };
     // The answer is in the summary: a search that ends early has noted why.
@@ -70,8 +64,8 @@ impl Node {
     }
 }
 
-pub(super) struct Search<'a, R: Run> {
-    pub walk: Walk<'a, R>,
+pub(super) struct Search<'a> {
+    pub walk: Walk<'a>,
     pub nodes: Vec<Node>,
     /// The states of the present execution, before and after each of its events.
     pub states: Vec<Reached>,
@@ -81,7 +75,7 @@ pub(super) struct Search<'a, R: Run> {
     peak: u64,
 }
 
-impl<R: Run> Search<'_, R> {
+impl Search<'_> {
     fn run(&mut self) -> ControlFlow<()> {
         self.note_state();
         self.visit(Vec::new(), Vec::new())?;
@@ -113,7 +107,7 @@ impl<R: Run> Search<'_, R> {
     }
 
     fn note_state(&mut self) {
-        self.states.push(Reached::by(&self.walk.run));
+        self.states.push(Reached::by(&*self.walk.run));
     }
 
     pub fn relation(&self) -> Relation<'_> {

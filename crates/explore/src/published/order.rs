@@ -126,7 +126,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    pub fn of<R: Run>(trace: &Trace, run: &R, relation: &Relation<'_>) -> Order {
+    pub fn of(trace: &Trace, run: &dyn Run, relation: &Relation<'_>) -> Order {
         let len = trace.len();
         let mut order = Order { len, before: vec![false; len * len], races: Vec::new() };
         for j in 0..len {

@@ -15,10 +15,10 @@ struct Reversal {
     observers: Vec<usize>,
 }
 
-impl<R: Run> Search<'_, R> {
+impl Search<'_> {
     /// Plans the reversal of each race of the present execution.
     pub(super) fn detect_races(&mut self) {
-        let mut order = Order::of(&self.walk.trace, &self.walk.run, &self.relation());
+        let mut order = Order::of(&self.walk.trace, &*self.walk.run, &self.relation());
         // "For all", in any order.
         let mut races = std::mem::take(&mut order.races);
         while !races.is_empty() {
@@ -109,7 +109,8 @@ impl<R: Run> Search<'_, R> {
         let observed: Vec<(ProcessId, Vec<Access>)> =
             observers.iter().map(|&o| (trace.process(o), trace.accesses(o).to_vec())).collect();
         let steps = self.steps(there.iter().copied());
-        let effects = |run: &R| observed.iter().map(|(p, label)| effect(run, *p, label)).collect::<Vec<_>>();
+        let effects =
+            |run: &dyn Run| observed.iter().map(|(p, label)| effect(run, *p, label)).collect::<Vec<_>>();
         let Some(there) = elsewhere(&mut self.walk, e, &steps, |run, _| effects(run)) else { return false };
         observers.iter().zip(&observed).zip(there).all(|((&o, (process, label)), there)| {
             let own = self.steps(std::iter::once(o));
@@ -150,7 +151,7 @@ impl<R: Run> Search<'_, R> {
 
 /// What the last step of a process left behind: what the process knows, what it wrote, and whether it failed. None if
 /// the front end can't tell.
-fn effect<R: Run>(run: &R, process: ProcessId, label: &[Access]) -> Option<impl PartialEq + use<R>> {
+fn effect(run: &dyn Run, process: ProcessId, label: &[Access]) -> Option<impl PartialEq + use<>> {
     let mut list = Vec::new();
     run.effect(process, label, &mut list).then(|| (list, failed(run, |of| of.is_none_or(|of| of == process))))
 }

@@ -24,7 +24,7 @@ pub(super) struct Reached {
 }
 
 impl Reached {
-    pub fn by(run: &impl Run) -> Reached {
+    pub fn by(run: &dyn Run) -> Reached {
         Reached { state: run.state(), failed: failed(run, |_| true), assumed: run.assumed() }
     }
 
@@ -36,7 +36,7 @@ impl Reached {
 }
 
 /// What has failed in some processes, in an order of its own.
-pub(super) fn failed(run: &impl Run, of: impl Fn(Option<ProcessId>) -> bool) -> Vec<Failed> {
+pub(super) fn failed(run: &dyn Run, of: impl Fn(Option<ProcessId>) -> bool) -> Vec<Failed> {
     let failures = run.failures().iter().filter(|failure| of(failure.process));
     let mut failed: Vec<Failed> =
         failures.map(|failure| (failure.kind, failure.place.clone(), failure.process)).collect();
@@ -47,11 +47,11 @@ pub(super) fn failed(run: &impl Run, of: impl Fn(Option<ProcessId>) -> bool) -> 
 
 /// Takes steps from a depth on instead of those of the trace; gives what `then` says of the run behind them and of what
 /// each step touched, or none if some step can't be taken. The run is on the trace again afterwards.
-pub(super) fn elsewhere<R: Run, T>(
-    walk: &mut Walk<'_, R>,
+pub(super) fn elsewhere<T>(
+    walk: &mut Walk<'_>,
     from: usize,
     steps: &[(ProcessId, u32)],
-    then: impl FnOnce(&R, Vec<Rc<[Access]>>) -> T,
+    then: impl FnOnce(&dyn Run, Vec<Rc<[Access]>>) -> T,
 ) -> Option<T> {
     let _ = walk.probe(from, std::iter::empty());
     let mut label = Label::default();
@@ -65,7 +65,7 @@ pub(super) fn elsewhere<R: Run, T>(
         touched.push(label.accesses.as_slice().into());
         taken
     });
-    let answer = taken.then(|| then(&walk.run, touched));
+    let answer = taken.then(|| then(&*walk.run, touched));
     let depth = walk.trace.len();
     walk.back_to(depth);
     answer

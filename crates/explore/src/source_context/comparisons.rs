@@ -36,8 +36,8 @@ struct Comparison {
 
 impl Comparisons {
     /// Notes the race of `e` and the last event, unless a sequence sleeps that `v.u` begins with.
-    pub fn note<R: Run>(&mut self, walk: &mut Walk<'_, R>, sleep: &[Sequence], e: usize) {
-        let (trace, run) = (&walk.trace, &mut walk.run);
+    pub fn note(&mut self, walk: &mut Walk<'_>, sleep: &[Sequence], e: usize) {
+        let (trace, run) = (&walk.trace, &mut *walk.run);
         let last = trace.len() - 1;
         let is_prefix = |sequence: &Sequence| {
             let mut steps = unordered(trace, e, last).chain([last, e]).chain(ordered(trace, e, last));
@@ -63,11 +63,7 @@ impl Comparisons {
 
     /// Gives for each race that leads to the same state either way its `e` and the sequence `v.u`. The run is left aside of
     /// the trace. Breaks if the search is over.
-    pub fn make<R: Run>(
-        &mut self,
-        walk: &mut Walk<'_, R>,
-        mut same: impl FnMut(usize, Sequence),
-    ) -> ControlFlow<()> {
+    pub fn make(&mut self, walk: &mut Walk<'_>, mut same: impl FnMut(usize, Sequence)) -> ControlFlow<()> {
         let noted = &mut self.noted[..std::mem::take(&mut self.open)];
         // The run, once it has left the trace, knows it only up to there.
         noted.sort_by_key(|comparison| Reverse(comparison.e));
@@ -103,7 +99,7 @@ impl Comparisons {
 impl Comparison {
     /// Line 13: whether the present state of a run is where the race led, and nothing has failed on the way that did not fail
     /// there.
-    fn leads_to<R: Run>(&self, run: &R, there: &Renamed, compare_failures: bool) -> bool {
+    fn leads_to(&self, run: &dyn Run, there: &Renamed, compare_failures: bool) -> bool {
         self.here.list == there.list
             && self.assumed == run.assumed()
             && (!compare_failures || run.failures().iter().all(|failure| self.failures.contains(failure)))
