@@ -1,12 +1,8 @@
 //! The language: which programs are accepted, what they become, and what is said about wrong ones.
 
-#[path = "language/accepted.rs"]
 mod accepted;
-#[path = "language/limits.rs"]
 mod limits;
-#[path = "language/lowering.rs"]
 mod lowering;
-#[path = "language/wrong.rs"]
 mod wrong;
 
 use mazurka_abs::language::{Options, Source, compile, files, render};

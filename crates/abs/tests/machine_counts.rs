@@ -1,8 +1,6 @@
 //! The benchmark programs: how many executions `optimal` needs, with static and with dynamic dependence.
 
-mod machine_support;
-
-use machine_support::{bench, check, classes, program, program_with, search};
+use crate::machine_support::{bench, check, classes, program, program_with, search};
 use mazurka_abs::{Dependence, Settings};
 use mazurka_explore::{Algorithm, Order};
 

@@ -1,8 +1,6 @@
 //! What people are told.
 
-mod machine_support;
-
-use machine_support::{bench, program};
+use crate::machine_support::{bench, program};
 use mazurka_abs::{Abs, AbsRun, SegmentEnd, SegmentStart};
 use mazurka_program::{Explain, Footprints, Label, ProcessId, Program, Run};
 

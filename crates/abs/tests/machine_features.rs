@@ -1,8 +1,6 @@
 //! Small programs, one for each feature, under every algorithm and against brute force.
 
-mod machine_support;
-
-use machine_support::{check, program, program_with};
+use crate::machine_support::{check, program, program_with};
 use mazurka_abs::{AwaitTrue, Dependence, ObjectOrder, Settings, TaskOrder, Uncaught};
 use mazurka_program::FailureKind;
 

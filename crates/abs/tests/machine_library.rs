@@ -1,9 +1,7 @@
 //! The standard library and the smaller forms of the language: they do what the reference implementation does. Each program
 //! checks itself.
 
-mod machine_support;
-
-use machine_support::{Seen, check, program, search};
+use crate::machine_support::{Seen, check, program, search};
 use mazurka_explore::{Algorithm, Options, Order, explore};
 use mazurka_program::{FailureKind, Footprints, Program, Run};
 

@@ -1,10 +1,8 @@
 //! `convergent` and `source+context` on ABS: the numbers of final states, and agreement with brute force.
 
-mod machine_support;
-
 use std::collections::BTreeSet;
 
-use machine_support::{bench, program_with, search};
+use crate::machine_support::{bench, program_with, search};
 use mazurka_abs::Settings;
 use mazurka_explore::{Algorithm, Order};
 use mazurka_oracle::{Budget, Deadlock, truth};

@@ -1,7 +1,6 @@
 //! Reading and printing: what is good reads back as it was printed, what is bad is reported at its place with
 //! a remedy, and nothing, however odd or large, makes the parser panic, hang or overflow the stack.
 
-#[path = "syntax/random.rs"]
 mod random;
 
 use std::time::{Duration, Instant};

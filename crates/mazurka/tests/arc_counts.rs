@@ -1,8 +1,6 @@
 //! Counts of `Arc`s, asked for where all that others do to them is past by the first execution: it matters all the same.
 
-mod brute;
-
-use brute::verify;
+use crate::brute::verify;
 use mazurka::cell::UnsafeCell;
 use mazurka::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use mazurka::sync::{Arc, Weak};

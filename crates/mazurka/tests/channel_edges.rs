@@ -1,14 +1,12 @@
 //! Channels at the edges: the ends of bounded ones, panics, threads and objects that are not of the check, bounds of types.
 
-mod brute;
-
 use std::cell::Cell;
 use std::fmt::Debug;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Mutex as Plain;
 use std::time::Duration;
 
-use brute::verify;
+use crate::brute::verify;
 use mazurka::sync::mpsc::{
     IntoIter, Iter, Receiver, RecvError, RecvTimeoutError, Sender, SyncSender, TryIter, TryRecvError,
     TrySendError, channel, sync_channel,

@@ -3,12 +3,10 @@
 //! In the comments `s`, `r` and `t` are sends, receives and attempts to receive, `d` is the end of a sender and `R` that of
 //! the receiver; `a < b` says that `a` comes first.
 
-mod brute;
-
 use std::fmt::Debug;
 use std::time::Duration;
 
-use brute::{count, verify};
+use crate::brute::{count, verify};
 use mazurka::sync::Arc;
 use mazurka::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use mazurka::sync::mpsc::{Receiver, Sender, TrySendError, channel, sync_channel};

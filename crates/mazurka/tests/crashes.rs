@@ -80,7 +80,7 @@ fn a_double_free_with_the_heap_locked() {
 fn a_heap_that_stays_locked_is_the_end_of_all_tests_and_told() {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     let output =
-        command.args(["a_double_free_with_the_heap_locked", "--exact", "--ignored"]).output().unwrap();
+        command.args(["crashes::a_double_free_with_the_heap_locked", "--exact", "--ignored"]).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(101), "{told}");
     assert!(told.contains("a_double_free_with_the_heap_locked: signal 6 ended a modelled thread"), "{told}");

@@ -1,12 +1,10 @@
 //! Mailboxes and choices: what comes of small programs, how many executions they have, and no others.
 
-mod brute;
-
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicUsize as Plain, Ordering::SeqCst};
 use std::time::Duration;
 
-use brute::{count, verify};
+use crate::brute::{count, verify};
 use mazurka::mailbox::{Address, Mailbox, mailbox};
 use mazurka::sync::atomic::AtomicUsize;
 use mazurka::sync::{Arc, Mutex};

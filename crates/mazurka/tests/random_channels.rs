@@ -1,7 +1,5 @@
 //! Random programs with channels, mailboxes and choices, compared with brute force.
 
-mod brute;
-
 use std::time::Duration;
 
 use mazurka::mailbox::{Address, Mailbox, mailbox};
@@ -231,7 +229,7 @@ fn random_programs() {
         let what = format!("seed {seed}: {plan:?}");
         let result = std::panic::catch_unwind(|| {
             let plan = plan.clone();
-            brute::agree(move || run(&plan), limit)
+            crate::brute::agree(move || run(&plan), limit)
         });
         match result {
             Ok(agreed) => compared += u64::from(agreed),

@@ -495,7 +495,7 @@ fn the_end_of_the_process_is_told() {
         unreachable!("the process has ended");
     }
     let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "the_end_of_the_process_is_told", "--nocapture"])
+        .args(["--exact", "traps::the_end_of_the_process_is_told", "--nocapture"])
         .env("MAZURKA_TEST_EXIT", "1")
         .output()
         .unwrap();

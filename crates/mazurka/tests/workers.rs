@@ -52,7 +52,7 @@ fn a_worker_that_was_spoiled_is_not_used_again() {
 #[test]
 fn a_worker_has_the_name_of_its_caller() {
     let report = Checker::new().run(|| {
-        assert_eq!(current().name(), Some("a_worker_has_the_name_of_its_caller"));
+        assert_eq!(current().name(), Some("workers::a_worker_has_the_name_of_its_caller"));
     });
     assert!(report.is_pass(), "{report}");
 }

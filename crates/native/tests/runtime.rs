@@ -1,9 +1,7 @@
 //! Counts of executions that are known: from theory, from other checkers, from brute force.
 
-mod runtime_support;
-
 use mazurka_native::runtime::Races;
-use runtime_support::{Scratch, program, search};
+use crate::runtime_support::{Scratch, program, search};
 
 const LASTWRITE: &str = r"
 #include <pthread.h>

@@ -1,10 +1,8 @@
 //! Data races, and loops that wait for others, compared with brute force.
 
-mod runtime_support;
-
 use mazurka_native::runtime::Races;
 use mazurka_program::FailureKind::*;
-use runtime_support::{Row, check_all};
+use crate::runtime_support::{Row, check_all};
 
 #[test]
 fn races() {

@@ -1,7 +1,5 @@
 //! Executions that begin where a snapshot was made are those that begin at the start: the same classes, failures and output.
 
-mod runtime_support;
-
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -11,7 +9,7 @@ use mazurka_native::runtime::{NativeRun, Options, Races, load};
 use mazurka_program::Run;
 use mazurka_trace::Trace;
 use mazurka_trace::equivalence::{Key, mazurkiewicz};
-use runtime_support::{Scratch, build, compilers};
+use crate::runtime_support::{Scratch, build, compilers};
 
 /// Each class with how it ended, what failed, and what was printed.
 #[derive(Default, Debug, PartialEq, Eq)]

@@ -1,10 +1,8 @@
-//! How fast executions are, in CPU time: `cargo test --release -p mazurka-native --test runtime_speed -- --ignored --nocapture`.
-
-mod runtime_support;
+//! How fast executions are, in CPU time: `cargo test --release -p mazurka-native --test main runtime_speed -- --ignored --nocapture`.
 
 use mazurka_native::runtime::{Options, Races, load};
 use mazurka_program::{Footprints, Label, ProcessId, Program, Run};
-use runtime_support::{Scratch, build, cpu_time, program, search};
+use crate::runtime_support::{Scratch, build, cpu_time, program, search};
 
 const FIBONACCI: &str = r"
 #include <pthread.h>

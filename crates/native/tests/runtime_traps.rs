@@ -1,13 +1,11 @@
 //! Programs that do not come to an end, that do not repeat themselves, that touch memory unannounced; and C++.
 
-mod runtime_support;
-
 use std::time::Duration;
 
 use mazurka_explore::{Algorithm, NoMonitor, NotExhaustive, Options as Search, explore};
 use mazurka_native::runtime::{MainExits, Native, Options, Races, load};
 use mazurka_program::{Explain, FailureKind, Footprints, Program, Run};
-use runtime_support::{Met, Scratch, agreed, build, build_by_hand, compilers};
+use crate::runtime_support::{Met, Scratch, agreed, build, build_by_hand, compilers};
 
 fn program(scratch: &Scratch, text: &str, options: Options) -> Native {
     load(&build(scratch, text, &["-pthread"], "gcc"), options).unwrap()

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mazurka_abs::language::{Dialect, Options, Source, compile};
 
-use crate::{model, try_compile};
+use super::{model, try_compile};
 
 #[test]
 fn all_benchmarks_and_examples_are_accepted() {

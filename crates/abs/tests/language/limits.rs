@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mazurka_abs::language::Options;
 
-use crate::try_compile;
+use super::try_compile;
 
 /// Compiles a program within a time that a square of its size would exceed by far.
 fn quickly(text: &str) -> Result<(), String> {

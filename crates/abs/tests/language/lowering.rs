@@ -5,7 +5,7 @@ use mazurka_abs::model::{
     Binary, Body, Closure, Effect, Expr, ExprKind, FunctionBody, Guard, Model, Pattern, StatementKind, Target,
 };
 
-use crate::{model, try_compile};
+use super::{model, try_compile};
 
 /// The text of each statement of a body, as its place says.
 fn texts<'m>(model: &'m Model, body: &Body) -> Vec<&'m str> {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use mazurka_abs::language::{Dialect, Options};
 
-use crate::try_compile;
+use super::try_compile;
 
 /// The cases of a file: title, program, answer.
 fn cases(text: &str) -> Vec<(&str, &str, &str)> {

@@ -1,7 +1,7 @@
 use mazurka::sync::{Arc, Barrier};
 use mazurka::thread;
 
-use crate::support::{expect, fails, passes};
+use super::support::{expect, fails, passes};
 
 /// Lets so many threads pass a barrier so often; gives who led each time.
 fn rounds(threads: usize, rounds: usize) -> Vec<usize> {

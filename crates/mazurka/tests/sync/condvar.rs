@@ -5,7 +5,7 @@ use mazurka::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use mazurka::sync::{Arc, Condvar, Mutex};
 use mazurka::thread;
 
-use crate::support::{expect, fails, passes};
+use super::support::{expect, fails, passes};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -2,7 +2,7 @@ use mazurka::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use mazurka::sync::{Arc, LazyLock, OnceLock};
 use mazurka::thread;
 
-use crate::support::{expect, fails, passes};
+use super::support::{expect, fails, passes};
 
 #[test]
 fn who_sets_first_wins() {

@@ -2,7 +2,7 @@ use mazurka::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use mazurka::sync::{Arc, Once};
 use mazurka::thread;
 
-use crate::support::{expect, fails, passes};
+use super::support::{expect, fails, passes};
 
 #[test]
 fn one_of_three_calls() {

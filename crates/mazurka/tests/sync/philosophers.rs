@@ -1,7 +1,7 @@
 use mazurka::sync::{Arc, Mutex};
 use mazurka::thread;
 
-use crate::support::{fails, passes};
+use super::support::{fails, passes};
 
 /// So many philosophers eat once each; the last one may be left-handed.
 fn dinner(philosophers: usize, left_handed: bool) {

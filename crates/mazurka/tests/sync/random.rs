@@ -8,7 +8,7 @@ use mazurka::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use mazurka::sync::{Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, RwLockWriteGuard};
 use mazurka::thread;
 
-use crate::truth::{agree_within, note};
+use super::truth::{agree_within, note};
 
 /// What a thread does in a row. Each operation notes what it learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 use mazurka::sync::{Arc, RwLock, RwLockWriteGuard, TryLockError};
 use mazurka::thread;
 
-use crate::support::{expect, fails, passes};
+use super::support::{expect, fails, passes};
 
 /// Runs so many readers and writers of a counter, each in its thread; gives what the readers saw, in order.
 fn readers_and_writers(readers: usize, writers: usize) -> Vec<usize> {

@@ -4,7 +4,7 @@ use mazurka::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use mazurka::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock};
 use mazurka::thread;
 
-use crate::support::{expect, passes};
+use super::support::{expect, passes};
 
 /// Runs a function on two threads.
 fn twice<T: Send + 'static>(body: fn() -> T) -> [T; 2] {

@@ -1,8 +1,6 @@
 //! Data structures as people write them, each in one text with its bugs: the right one passes every execution, and each
 //! bug is found for what it is. `docs/structures.md` tells of them.
 
-#[path = "../brute/mod.rs"]
-mod brute;
 mod channel;
 mod once;
 mod pool;
@@ -28,7 +26,7 @@ fn passes_as_by_brute_force(executions: u64, program: fn()) {
         program();
         "passed".to_owned()
     };
-    brute::verify(told, executions as usize, &["passed"]);
+    crate::brute::verify(told, executions as usize, &["passed"]);
 }
 
 /// Asserts that the first failure of a program is of a kind, and that its report says so, and says this.

@@ -1,0 +1,14 @@
+//! The laws, on the corpus and on random programs of every front end; and what algorithms promise beyond them.
+
+mod abs;
+mod abs_states;
+mod abs_text;
+mod closures;
+mod laws;
+mod long;
+mod observers;
+mod oracle;
+mod published;
+mod signals;
+mod states;
+mod verdicts;

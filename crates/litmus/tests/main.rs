@@ -1,0 +1,4 @@
+//! The language, and what programs of it do.
+
+mod machine;
+mod syntax;

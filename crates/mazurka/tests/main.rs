@@ -1,0 +1,30 @@
+//! The library as programs use it, in one binary. What ends the process or is about its environment runs the binary again.
+
+mod arc_counts;
+mod arcs;
+mod bombs;
+mod brute;
+mod channel_edges;
+mod channels;
+mod crashes;
+mod environment;
+mod futures;
+mod leaks;
+mod leftovers;
+mod mailboxes;
+mod nondeterminism;
+mod orderings;
+mod parking;
+mod peers;
+mod races;
+mod random_channels;
+mod regressions;
+mod reports;
+mod spin;
+mod spurious;
+mod strangers;
+mod structures;
+mod sync;
+mod time;
+mod traps;
+mod workers;
