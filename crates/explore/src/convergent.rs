@@ -37,6 +37,24 @@ use store::{StateId, Store};
 /// How many steps are run ahead of the search.
 const SCOUTED: usize = 10_000;
 
+crate::rules::switches! {
+    /// The switches of the repairs.
+    Repairs {
+        /// `convergent` merges a state only with one in which nobody slept that is awake; taken out, with
+        /// any.
+        merge_asleep,
+        /// `convergent` compares the step that led to a merged state with what is below it; taken out, it
+        /// does not.
+        merged_conflicts,
+        /// `convergent` explores a sleeping process if something below would wake it; taken out, it never
+        /// does.
+        wake_needed,
+        /// `convergent` explores those who can create or enable a process that is needed; taken out, it
+        /// forgets them.
+        need_enablers,
+    }
+}
+
 pub(crate) fn search(walk: Walk<'_>) -> Summary {
     let mut search = Search {
         walk,
@@ -196,7 +214,7 @@ impl Search<'_> {
         let mut asleep = Vec::new();
         for &sleeper in node.explored.iter().chain(&node.asleep) {
             let known = asleep.iter().any(|other: &Sleeper| other.process == sleeper.process);
-            let wakes = self.walk.options.rules.wake && self.records.dependent(sleeper.step, step);
+            let wakes = self.walk.options.rules.shared.wake && self.records.dependent(sleeper.step, step);
             if sleeper.process != process && !known && !wakes {
                 asleep.push(sleeper);
             }
@@ -227,7 +245,7 @@ impl Search<'_> {
         if let Some(records) = self.known_below(state, names.as_ref(), &asleep) {
             self.walk.counts.merges += 1;
             self.walk.end(Ending::Blocked)?;
-            let merged_conflicts = self.walk.options.rules.merged_conflicts;
+            let merged_conflicts = self.walk.options.rules.convergent.merged_conflicts;
             self.close_edge(if merged_conflicts { records.words() } else { &[] });
             return ControlFlow::Continue(());
         }
@@ -252,7 +270,7 @@ impl Search<'_> {
         names: Option<&StateNames>,
         asleep: &[Sleeper],
     ) -> Option<RecordSet> {
-        let any = !self.walk.options.rules.merge_asleep;
+        let any = !self.walk.options.rules.convergent.merge_asleep;
         let asleep: ProcessSet =
             asleep.iter().filter_map(|sleeper| own_name(names, sleeper.process)).collect();
         let records = self.store.finished(state, |process| any || asleep.contains(process))?;
@@ -311,7 +329,7 @@ impl Search<'_> {
     /// Nobody is awake: the execution ends here. What is pending is recorded, for it may conflict with what was done above.
     fn end_at(&mut self, node: &mut Node) -> ControlFlow<()> {
         node.asleep.iter().for_each(|sleeper| node.records.insert(sleeper.step));
-        if self.walk.options.rules.waiting_races {
+        if self.walk.options.rules.shared.waiting_races {
             for &(process, guard) in &node.waiting {
                 if let Some(guard) = guard {
                     node.records.insert(self.records.number(Record::waiting(process, guard)));
@@ -395,7 +413,7 @@ impl Search<'_> {
             }
             asked.insert(q);
             if !self.nodes[level].enabled.contains(q) {
-                if self.walk.options.rules.need_enablers {
+                if self.walk.options.rules.convergent.need_enablers {
                     self.enablers(level, q, below, &mut rest);
                 }
             } else if !self.sleeps_on(level, q, below) {
@@ -409,7 +427,7 @@ impl Search<'_> {
         let Some(step) = self.nodes[level].sleeper(q) else { return false };
         let wakers = self.records.dependents(below, step);
         let node = &self.nodes[level];
-        !self.walk.options.rules.wake_needed
+        !self.walk.options.rules.convergent.wake_needed
             || wakers.into_iter().all(|record| {
                 let process = self.records.get(record).process;
                 process == q || node.persistent.contains(&process)

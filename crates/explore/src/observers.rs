@@ -51,6 +51,29 @@ use order::{ObservedOrder, Unobserved};
 use sequence::{Conflicts, Mail, Observed, kind_at};
 use views::Views;
 
+crate::rules::switches! {
+    /// The switches of the repairs.
+    Repairs {
+        /// The sequence that reverses an observed race ends with an observer; taken out, with the race's
+        /// later event.
+        carry_observer,
+        /// A sequence is planned with each view that its last event can have of writes which nobody
+        /// observed; taken out, with one.
+        views,
+        /// An explored event that others follow without observers is kept in mind; taken out, it is woken
+        /// by them.
+        keep_unobserved,
+        /// Writes of overlapping, unequal sets of locations race unconditionally; taken out, if observed
+        /// (CX13).
+        unequal_writes,
+        /// Writes that a guard waits for race unconditionally; taken out, if observed.
+        awaited_writes,
+        /// Two messages to a mailbox race if a receive would take either; taken out, if a receive took one
+        /// of them.
+        selective,
+    }
+}
+
 pub(crate) fn search(walk: Walk<'_>) -> Summary {
     let mut search = Search {
         conflicts: Conflicts::new(walk.options.rules),
@@ -170,7 +193,7 @@ impl Search<'_> {
     fn plan_freely(&mut self) -> ControlFlow<()> {
         let (level, rules) = (self.stack.len() - 1, self.walk.options.rules);
         let (trace, _, aside) = self.walk.aside();
-        let mail = Postman { aside, from: level, v: &[], there: true, selective: rules.selective };
+        let mail = Postman { aside, from: level, v: &[], there: true, selective: rules.observers.selective };
         let settled = self.done.settle(trace, &mut Observed { conflicts: &self.conflicts, mail });
         let done = &self.done;
         let picked = self.walk.pick(|p| !done.all_explored(level, p));
@@ -276,7 +299,7 @@ impl Search<'_> {
             if outcomes.is_none() && self.walk.is_sound() && race.second.is_some() {
                 return self.walk.stop(NotExhaustive::Internal("a race was reversed that can't be"));
             }
-            let choice = match conditional && self.walk.options.rules.views {
+            let choice = match conditional && self.walk.options.rules.observers.views {
                 true => self.choice(race, &v, views, &touched),
                 false => None,
             };
@@ -374,7 +397,7 @@ impl Search<'_> {
         let receive = from + v.events.len();
         let taken = self.walk.probe(from, steps.into_iter().chain([(v.process, 0)])).is_some();
         let place = |message: usize| v.events.iter().position(|&k| k == message);
-        let selective = self.walk.options.rules.selective && taken;
+        let selective = self.walk.options.rules.observers.selective && taken;
         let would = |&message: &usize| {
             let send = place(message).map(|place| from + place);
             !selective || send.is_some_and(|send| would_take(&*self.walk.run, receive, send))
@@ -384,7 +407,7 @@ impl Search<'_> {
 
     /// The orders of `v` that are the same to all who take part in it, and in what the last event read in the execution.
     fn views(&mut self, from: usize, v: &Sequence, known: Option<usize>) -> Views {
-        let selective = self.walk.options.rules.selective;
+        let selective = self.walk.options.rules.observers.selective;
         let (trace, _, aside) = self.walk.aside();
         let steps: Vec<Step<'_>> =
             v.events.iter().enumerate().map(|(i, &k)| step_at(trace, k, from + i)).collect();
@@ -413,7 +436,7 @@ impl Search<'_> {
         let after = |first: usize, k: usize| self.order.happens_before(trace, first, k);
         let mut events: SmallVec<[usize; 32]> = (e + 1..trace.len()).filter(|&k| !after(e, k)).collect();
         let observers = match race.second {
-            Some(second) if self.walk.options.rules.carry_observer => {
+            Some(second) if self.walk.options.rules.observers.carry_observer => {
                 self.order.observers(trace, &self.conflicts, e, second)
             }
             _ => Vec::new(),
@@ -445,7 +468,7 @@ impl Search<'_> {
         // Who takes another message than before touches another location.
         let takes = v.observed && trace.accesses(race.e).iter().any(is_send);
         match v.last {
-            Some(last) if !(takes || trace.varies(last) && rules.rerun_varying) => {
+            Some(last) if !(takes || trace.varies(last) && rules.optimal.rerun_varying) => {
                 touched.extend_from_slice(trace.accesses(last));
                 Some(trace.alternatives(last))
             }
@@ -468,9 +491,9 @@ impl Search<'_> {
             v.events.iter().enumerate().map(|(i, &k)| step_at(trace, k, e + i)).collect();
         let at = (e + steps.len()) as u32;
         steps.push(Step { process: v.process, choice, alternatives, accesses: touched, at });
-        let mail = Postman { aside, from: e, v: &steps, there: false, selective: rules.selective };
+        let mail = Postman { aside, from: e, v: &steps, there: false, selective: rules.observers.selective };
         let mut order = Observed { conflicts: &self.conflicts, mail };
-        if !rules.sleep_test || !self.done.redundant(e, trace, &steps, &mut order) {
+        if !rules.optimal.sleep_test || !self.done.redundant(e, trace, &steps, &mut order) {
             let (wut, trees) = self.stack.tree(e);
             *wut = trees.insert(*wut, &steps, &self.done.outcomes(e), rules, &mut order);
         }

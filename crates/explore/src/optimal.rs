@@ -25,6 +25,24 @@ use crate::wakeup::{Children, Dependences, NONE, Outcome, Rest, Step};
 use crate::walk::Walk;
 use crate::{Ending, NotExhaustive, Options, Rules, Summary};
 
+crate::rules::switches! {
+    /// The switches of the repairs.
+    Repairs {
+        /// `optimal` runs a step that varies to learn its label in a new place; taken out, it keeps the old
+        /// label.
+        rerun_varying,
+        /// `optimal` leaves out a sequence of which a sleeping process is a weak initial.
+        sleep_test,
+        /// `optimal` follows weak initials down the wakeup tree; taken out, only initials.
+        weak_initials,
+        /// A sequence that is used up within a wakeup tree is covered only under the outcomes that are
+        /// planned below it; taken out, under all.
+        other_outcomes,
+        /// `optimal` handles the races of a common prefix again with what is new after it.
+        old_races,
+    }
+}
+
 pub(crate) fn search(walk: Walk<'_>) -> Summary {
     let mut search = Search {
         walk,
@@ -145,7 +163,7 @@ impl Search<'_> {
     fn take(&mut self, process: ProcessId, choice: u32, subtree: Children) -> ControlFlow<()> {
         self.walk.step(process, choice)?;
         self.plans.stack.label_outcomes(&self.walk);
-        self.plans.sleep.push(process, &self.walk.label().accesses, self.walk.options.rules.wake);
+        self.plans.sleep.push(process, &self.walk.label().accesses, self.walk.options.rules.shared.wake);
         if self.walk.progress_due {
             self.plans.stack.report_progress(&mut self.walk)?;
             self.note_memory()?;
@@ -187,7 +205,7 @@ impl Search<'_> {
     fn reverse(&mut self, race: Reversal, notdep: &[usize]) -> ControlFlow<()> {
         let Options { rules, .. } = self.walk.options;
         if let Some(second) = race.second
-            && !(self.walk.trace.varies(second) && rules.rerun_varying)
+            && !(self.walk.trace.varies(second) && rules.optimal.rerun_varying)
         {
             let trace = &self.walk.trace;
             debug_assert!(trace.alternatives(second) == 1 || trace.varies(second));
@@ -195,7 +213,7 @@ impl Search<'_> {
             return ControlFlow::Continue(());
         }
         // To run a step elsewhere is dear; whatever it touches there, what comes before it may be redundant.
-        if rules.sleep_test && is_redundant(&self.walk.trace, notdep, &self.plans.sleep, race.e) {
+        if rules.optimal.sleep_test && is_redundant(&self.walk.trace, notdep, &self.plans.sleep, race.e) {
             return ControlFlow::Continue(());
         }
         let Some((touched, alternatives)) = self.probe(race, notdep) else {
@@ -227,7 +245,7 @@ impl Plans {
     fn insert(&mut self, e: usize, mut v: Sequence<'_>, rules: &Rules) {
         for choice in 0..v.last.alternatives {
             v.last.choice = choice;
-            if rules.sleep_test && v.is_redundant(&self.sleep, e) {
+            if rules.optimal.sleep_test && v.is_redundant(&self.sleep, e) {
                 continue;
             }
             let (wut, trees) = self.stack.tree(e);
@@ -253,9 +271,13 @@ fn collect_with(walk: &Walk<'_>, shared: usize, known: &mut Vec<u32>, races: &mu
     let handle = |race: &Race| {
         let (e, second) = (race.first as usize, race.second as usize);
         let process = trace.process(second);
-        (race.immediate || rules.every_guard_writer).then_some(Reversal { e, process, second: Some(second) })
+        (race.immediate || rules.shared.every_guard_writer).then_some(Reversal {
+            e,
+            process,
+            second: Some(second),
+        })
     };
-    if rules.old_races {
+    if rules.optimal.old_races {
         order.least_clock(shared, known);
         let from = first_race_to_handle(trace, shared, known);
         let old = order.races_from(from).iter().take_while(|race| (race.second as usize) < shared);

@@ -151,7 +151,7 @@ impl Algorithm {
     /// Which labels it works with.
     pub(crate) fn footprints(self, rules: &Rules) -> Footprints {
         match self {
-            Algorithm::Source if !rules.static_footprints => Footprints::Dynamic,
+            Algorithm::Source if !rules.source.static_footprints => Footprints::Dynamic,
             _ => self.entry().footprints,
         }
     }

@@ -19,6 +19,17 @@ use crate::sleep::SleepSets;
 use crate::walk::Walk;
 use crate::{Ending, Summary};
 
+crate::rules::switches! {
+    /// The switches of the repairs.
+    Repairs {
+        /// `source` tests initials against the backtrack set; taken out, weak initials (CX5).
+        initials,
+        /// `source` asks for static footprints; taken out, it uses those of what a step really touched
+        /// (CX4).
+        static_footprints,
+    }
+}
+
 pub(crate) fn search(walk: Walk<'_>) -> Summary {
     let mut search = Search {
         walk,
@@ -178,11 +189,11 @@ impl Search<'_> {
         let last = self.walk.trace.len() - 1;
         for i in 0..self.walk.order.races(last).len() {
             let race = self.walk.order.races(last)[i];
-            if race.immediate || self.walk.options.rules.every_guard_writer {
+            if race.immediate || self.walk.options.rules.shared.every_guard_writer {
                 self.reverse(race.first as usize, process, Some(last));
             }
         }
-        self.sleep.push(process, &self.walk.label().accesses, self.walk.options.rules.wake);
+        self.sleep.push(process, &self.walk.label().accesses, self.walk.options.rules.shared.wake);
         if self.walk.progress_due {
             let nodes = self.nodes[..self.open].iter();
             self.walk.report_progress(nodes.map(|node| (node.begun - 1, node.backtrack.len())))?;
@@ -229,7 +240,7 @@ impl Search<'_> {
         collect_initials(&self.walk, e, q, second, &mut initials);
         let node = &self.nodes[e];
         let covered = initials.iter().any(|&(p, _)| node.backtrack.contains(p))
-            || (!self.walk.options.rules.initials && self.weakly_covered(e, q, second));
+            || (!self.walk.options.rules.source.initials && self.weakly_covered(e, q, second));
         if !covered {
             // Any initial will do (line 7); one that sleeps costs nothing, for its traces have been explored.
             let asleep = initials.iter().find(|&&(p, _)| self.sleep.sleeps_altogether(e, p));

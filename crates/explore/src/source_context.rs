@@ -26,6 +26,20 @@ use crate::{Ending, Summary};
 use comparisons::Comparisons;
 use sequence::Sleeping;
 
+crate::rules::switches! {
+    /// The switches of the repairs.
+    Repairs {
+        /// `source+context` reverses the races of everybody at every node, asleep or not; taken out, of
+        /// those who go on (CX1).
+        race_everybody,
+        /// `source+context` puts sequences to sleep only if nothing but `e` happens after `e`; taken out,
+        /// all (CX16).
+        single_event,
+        /// `source+context` puts no sequence to sleep in which something fails that has not failed yet.
+        compare_failures,
+    }
+}
+
 pub(crate) fn search(walk: Walk<'_>) -> Summary {
     let mut search = Search {
         walk,
@@ -86,7 +100,7 @@ impl Search<'_> {
         } else if self.walk.too_deep() {
             Ending::Cut
         } else {
-            if self.walk.options.rules.race_everybody {
+            if self.walk.options.rules.source_context.race_everybody {
                 self.race_enabled(level)?;
                 self.race_waiting();
             }
@@ -180,7 +194,8 @@ impl Search<'_> {
     /// none of these steps had several outcomes, for there may be another number of them in another order.
     fn may_compare(&self, e: usize, last: usize) -> bool {
         let Walk { trace, order, options, .. } = &self.walk;
-        let alone = !options.rules.single_event || (e + 1..last).all(|k| !order.happens_before(e, k));
+        let alone =
+            !options.rules.source_context.single_event || (e + 1..last).all(|k| !order.happens_before(e, k));
         alone && (e..=last).all(|k| trace.alternatives(k) == 1)
     }
 
@@ -212,7 +227,7 @@ impl Search<'_> {
     fn take(&mut self, process: ProcessId, choice: u32) -> ControlFlow<()> {
         self.walk.step(process, choice)?;
         let level = self.nodes.len() - 1;
-        if !self.walk.options.rules.race_everybody {
+        if !self.walk.options.rules.source_context.race_everybody {
             self.race(level);
             self.compare()?;
         }

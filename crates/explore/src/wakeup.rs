@@ -196,7 +196,7 @@ impl WakeupTrees {
             let head = parent.map_or(*root, |at| self.nodes[at as usize].children);
             match self.search(head, rest, &mut covered, rules, work, order) {
                 Found::Follow(at) if self.nodes[at as usize].children == NONE => return,
-                Found::Follow(_) if rest.steps().is_empty() && !rules.other_outcomes => return,
+                Found::Follow(_) if rest.steps().is_empty() && !rules.optimal.other_outcomes => return,
                 Found::Follow(at) => parent = Some(at),
                 Found::Covered => return,
                 Found::Nothing(last) => {
@@ -229,7 +229,7 @@ impl WakeupTrees {
         let (mut at, mut last) = (head, None);
         while at != NONE {
             let node = &self.nodes[at as usize];
-            match self.relation(at, rest, rules.weak_initials, order) {
+            match self.relation(at, rest, rules.optimal.weak_initials, order) {
                 Relation::Initial(k) => {
                     rest.remove(k);
                     covered.retain(|outcome| outcome.stays(node));

@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
             return ControlFlow::Break(());
         }
         if self.is_ordered {
-            let (run, must_hold) = (&self.run, self.options.rules.guard_must_hold);
+            let (run, must_hold) = (&self.run, self.options.rules.shared.guard_must_hold);
             let holds = |guard: GuardId, depth: usize| !must_hold || run.guard_holds_at(guard, depth);
             self.order.enter(&self.trace, process, &self.label, holds);
         }
@@ -175,12 +175,12 @@ impl<'a> Walk<'a> {
     /// The races of the processes that wait at the end with what made them wait: `found` gets the writer and the process.
     pub fn waiting_races(&self, mut found: impl FnMut(usize, ProcessId)) {
         let Walk { run, trace, order, options, .. } = self;
-        if !options.rules.waiting_races {
+        if !options.rules.shared.waiting_races {
             return;
         }
         run.waiting(&mut |process, guard| {
             let Some(guard) = guard else { return };
-            let holds = |id, depth| !options.rules.guard_must_hold || run.guard_holds_at(id, depth);
+            let holds = |id, depth| !options.rules.shared.guard_must_hold || run.guard_holds_at(id, depth);
             order.waiting_races(trace, process, guard, holds, |e| found(e, process));
         });
     }

@@ -44,64 +44,68 @@ fn labels(
 pub fn broken_builds() -> Vec<BrokenBuild> {
     use Algorithm::{Convergent, Optimal, OptimalObservers, Source, SourceContext};
     vec![
-        rules(Source, "initials", "source tests weak initials", |r| r.initials = false),
+        rules(Source, "initials", "source tests weak initials", |r| r.source.initials = false),
         rules(Source, "static-footprints", "source uses what a step really touched", |r| {
-            r.static_footprints = false
+            r.source.static_footprints = false
         }),
         rules(Optimal, "every-guard-writer", "a guarded step races with immediate predecessors only", |r| {
-            r.every_guard_writer = false;
+            r.shared.every_guard_writer = false;
         }),
         rules(Optimal, "waiting-races", "a process that waits at the end does not race", |r| {
-            r.waiting_races = false
+            r.shared.waiting_races = false
         }),
         rules(
             Optimal,
             "guard-must-hold",
             "a guard's writer races though the guard does not hold without it",
             |r| {
-                r.guard_must_hold = false;
+                r.shared.guard_must_hold = false;
             },
         ),
         rules(Optimal, "rerun-varying", "optimal keeps the label of a reversed step", |r| {
-            r.rerun_varying = false
+            r.optimal.rerun_varying = false
         }),
-        rules(Optimal, "sleep-test", "optimal inserts redundant sequences", |r| r.sleep_test = false),
+        rules(Optimal, "sleep-test", "optimal inserts redundant sequences", |r| r.optimal.sleep_test = false),
         rules(Optimal, "weak-initials", "optimal follows only initials in a wakeup tree", |r| {
-            r.weak_initials = false
+            r.optimal.weak_initials = false
         }),
         rules(Optimal, "other-outcomes", "optimal forgets outcomes that no sequence has", |r| {
-            r.other_outcomes = false
+            r.optimal.other_outcomes = false
         }),
-        rules(Optimal, "old-races", "optimal forgets the races of a shared prefix", |r| r.old_races = false),
-        rules(Optimal, "wake", "a sleeping process sleeps on", |r| r.wake = false),
+        rules(Optimal, "old-races", "optimal forgets the races of a shared prefix", |r| {
+            r.optimal.old_races = false
+        }),
+        rules(Optimal, "wake", "a sleeping process sleeps on", |r| r.shared.wake = false),
         rules(Convergent, "merge-asleep", "convergent merges states whoever slept there", |r| {
-            r.merge_asleep = false
+            r.convergent.merge_asleep = false
         }),
         rules(Convergent, "merged-conflicts", "convergent forgets what is below a merged state", |r| {
-            r.merged_conflicts = false;
+            r.convergent.merged_conflicts = false;
         }),
-        rules(Convergent, "wake-needed", "convergent never wakes a sleeper", |r| r.wake_needed = false),
+        rules(Convergent, "wake-needed", "convergent never wakes a sleeper", |r| {
+            r.convergent.wake_needed = false
+        }),
         rules(Convergent, "need-enablers", "convergent forgets who enables a needed process", |r| {
-            r.need_enablers = false
+            r.convergent.need_enablers = false
         }),
         rules(SourceContext, "race-everybody", "source+context races only those who go on", |r| {
-            r.race_everybody = false
+            r.source_context.race_everybody = false
         }),
         rules(SourceContext, "single-event", "source+context cuts whatever leads to the same state", |r| {
-            r.single_event = false
+            r.source_context.single_event = false
         }),
         rules(SourceContext, "compare-failures", "source+context cuts what fails", |r| {
-            r.compare_failures = false
+            r.source_context.compare_failures = false
         }),
         rules(OptimalObservers, "carry-observer", "the sequence of an observed race has no observer", |r| {
-            r.carry_observer = false;
+            r.observers.carry_observer = false;
         }),
         rules(
             OptimalObservers,
             "views",
             "a step that reads something new sees one order of unobserved writes",
             |r| {
-                r.views = false;
+                r.observers.views = false;
             },
         ),
         rules(
@@ -109,7 +113,7 @@ pub fn broken_builds() -> Vec<BrokenBuild> {
             "keep-unobserved",
             "an explored event is woken by what nobody has observed yet",
             |r| {
-                r.keep_unobserved = false;
+                r.observers.keep_unobserved = false;
             },
         ),
         rules(
@@ -117,7 +121,7 @@ pub fn broken_builds() -> Vec<BrokenBuild> {
             "unequal-writes",
             "writes of unequal sets of variables race only if observed",
             |r| {
-                r.unequal_writes = false;
+                r.observers.unequal_writes = false;
             },
         ),
         rules(
@@ -125,14 +129,14 @@ pub fn broken_builds() -> Vec<BrokenBuild> {
             "awaited-writes",
             "writes that a guard waits for race only if observed",
             |r| {
-                r.awaited_writes = false;
+                r.observers.awaited_writes = false;
             },
         ),
         rules(
             OptimalObservers,
             "selective",
             "messages race though the receive takes only one of them",
-            |r| r.selective = false,
+            |r| r.observers.selective = false,
         ),
         labels(Optimal, "guard-is-one-location", "each variable of a guard on its own", |l| {
             l.guard_is_one_location = false;

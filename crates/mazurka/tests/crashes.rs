@@ -79,8 +79,10 @@ fn a_double_free_with_the_heap_locked() {
 #[test]
 fn a_heap_that_stays_locked_is_the_end_of_all_tests_and_told() {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-    let output =
-        command.args(["crashes::a_double_free_with_the_heap_locked", "--exact", "--ignored"]).output().unwrap();
+    let output = command
+        .args(["crashes::a_double_free_with_the_heap_locked", "--exact", "--ignored"])
+        .output()
+        .unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(101), "{told}");
     assert!(told.contains("a_double_free_with_the_heap_locked: signal 6 ended a modelled thread"), "{told}");

@@ -9,7 +9,13 @@ use mazurka::{Checker, thread};
 /// Runs one of the tests that are for this only, and gives whether it passed and what it printed.
 fn run(test: &str, environment: &[(&str, &str)]) -> (bool, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", &format!("environment::{test}"), "--ignored", "--nocapture", "--test-threads=1"]);
+    command.args([
+        "--exact",
+        &format!("environment::{test}"),
+        "--ignored",
+        "--nocapture",
+        "--test-threads=1",
+    ]);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("MAZURKA_") {
             command.env_remove(name);

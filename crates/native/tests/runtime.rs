@@ -1,7 +1,7 @@
 //! Counts of executions that are known: from theory, from other checkers, from brute force.
 
-use mazurka_native::runtime::Races;
 use crate::runtime_support::{Scratch, program, search};
+use mazurka_native::runtime::Races;
 
 const LASTWRITE: &str = r"
 #include <pthread.h>

@@ -1,8 +1,8 @@
 //! Data races, and loops that wait for others, compared with brute force.
 
+use crate::runtime_support::{Row, check_all};
 use mazurka_native::runtime::Races;
 use mazurka_program::FailureKind::*;
-use crate::runtime_support::{Row, check_all};
 
 #[test]
 fn races() {

@@ -1,8 +1,8 @@
 //! A small program for each function that programs call, compared with brute force.
 
+use crate::runtime_support::{Row, Scratch, agreed, build, check_all, compilers};
 use mazurka_native::runtime::{Options, Races, load};
 use mazurka_program::FailureKind::{self, *};
-use crate::runtime_support::{Row, Scratch, agreed, build, check_all, compilers};
 
 #[test]
 fn programs() {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use crate::runtime_support::{Scratch, build, compilers};
 use mazurka_explore::{Algorithm, Counts, Ending, Monitor, Options as Search, Order, explore};
 use mazurka_native::driver::Built;
 use mazurka_native::runtime::{NativeRun, Options, Races, load};
 use mazurka_program::Run;
 use mazurka_trace::Trace;
 use mazurka_trace::equivalence::{Key, mazurkiewicz};
-use crate::runtime_support::{Scratch, build, compilers};
 
 /// Each class with how it ended, what failed, and what was printed.
 #[derive(Default, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! How fast executions are, in CPU time: `cargo test --release -p mazurka-native --test main runtime_speed -- --ignored --nocapture`.
 
+use crate::runtime_support::{Scratch, build, cpu_time, program, search};
 use mazurka_native::runtime::{Options, Races, load};
 use mazurka_program::{Footprints, Label, ProcessId, Program, Run};
-use crate::runtime_support::{Scratch, build, cpu_time, program, search};
 
 const FIBONACCI: &str = r"
 #include <pthread.h>

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use crate::runtime_support::{Met, Scratch, agreed, build, build_by_hand, compilers};
 use mazurka_explore::{Algorithm, NoMonitor, NotExhaustive, Options as Search, explore};
 use mazurka_native::runtime::{MainExits, Native, Options, Races, load};
 use mazurka_program::{Explain, FailureKind, Footprints, Program, Run};
-use crate::runtime_support::{Met, Scratch, agreed, build, build_by_hand, compilers};
 
 fn program(scratch: &Scratch, text: &str, options: Options) -> Native {
     load(&build(scratch, text, &["-pthread"], "gcc"), options).unwrap()

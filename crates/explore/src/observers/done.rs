@@ -86,10 +86,10 @@ impl DoneSets {
         }
         match conflicts.between(self.accesses_of(explored), trace.accesses(at)) {
             Dependence::Independent => true,
-            Dependence::Dependent => !rules.wake,
+            Dependence::Dependent => !rules.shared.wake,
             Dependence::IfObserved => {
                 explored.unobserved = true;
-                rules.keep_unobserved
+                rules.observers.keep_unobserved
             }
         }
     }

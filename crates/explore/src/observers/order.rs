@@ -119,14 +119,14 @@ impl ObservedOrder {
 
     /// Adds the races of the processes that wait at the end.
     pub fn waiting(&self, trace: &Trace, run: &dyn Run, rules: Rules, races: &mut Vec<Reversal>) {
-        if !rules.waiting_races {
+        if !rules.shared.waiting_races {
             return;
         }
         run.waiting(&mut |process, guard| {
             let Some(guard) = guard else { return };
             let previous = trace.previous(process);
             self.writers(trace, process, trace.len(), previous, guard.location, |e| {
-                if !rules.guard_must_hold || run.guard_holds_at(guard.id, e) {
+                if !rules.shared.guard_must_hold || run.guard_holds_at(guard.id, e) {
                     races.push(Reversal { e, process, second: None });
                 }
             });
@@ -274,7 +274,7 @@ impl ObservedOrder {
         let receive = self.taker[first];
         receive != NONE
             && (self.taker[second] == NONE || self.taker[second] > receive)
-            && (!rules.selective || super::would_take(run, receive as usize, second))
+            && (!rules.observers.selective || super::would_take(run, receive as usize, second))
     }
 
     /// Of the candidates, those that no other one follows race with the event, but for writers of what it waited for.
@@ -303,10 +303,10 @@ impl ObservedOrder {
         }
         let Some(guard) = guard else { return };
         self.writers(trace, process, at, previous, guard.location, |first| {
-            let holds = !rules.guard_must_hold || run.guard_holds_at(guard.id, first);
+            let holds = !rules.shared.guard_must_hold || run.guard_holds_at(guard.id, first);
             if holds
                 && !self.leads_to(trace, first, at, previous)
-                && (rules.every_guard_writer || immediate(first))
+                && (rules.shared.every_guard_writer || immediate(first))
             {
                 races.push(Reversal { e: first, process, second: Some(at) });
             }

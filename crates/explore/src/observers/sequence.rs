@@ -25,7 +25,7 @@ impl Conflicts {
 
     /// Notes that a guard waits for a location; says whether that is new.
     pub fn note_awaited(&mut self, location: Location) -> bool {
-        self.rules.awaited_writes && self.awaited.insert(location)
+        self.rules.observers.awaited_writes && self.awaited.insert(location)
     }
 
     /// How two steps relate.
@@ -41,7 +41,7 @@ impl Conflicts {
             let observable = x.kind == AccessKind::Write && !self.awaited.contains(x.first);
             return if observable { Dependence::IfObserved } else { Dependence::Dependent };
         }
-        if !self.rules.unequal_writes && only_writes_overlap(a, b) {
+        if !self.rules.observers.unequal_writes && only_writes_overlap(a, b) {
             return Dependence::IfObserved;
         }
         dependence::between(a, b, &self.awaited)

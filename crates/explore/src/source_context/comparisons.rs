@@ -67,7 +67,7 @@ impl Comparisons {
         let noted = &mut self.noted[..std::mem::take(&mut self.open)];
         // The run, once it has left the trace, knows it only up to there.
         noted.sort_by_key(|comparison| Reverse(comparison.e));
-        let compare_failures = walk.options.rules.compare_failures;
+        let compare_failures = walk.options.rules.source_context.compare_failures;
         let mut before = None;
         for comparison in noted {
             if walk.look_is_due() {
