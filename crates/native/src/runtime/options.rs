@@ -9,9 +9,9 @@ use std::time::Duration;
 pub use crate::driver::Built;
 use crate::driver::ReleaseSequences;
 
-use super::image::Image;
-use super::symbolizer::Symbolizer;
-use super::world::World;
+use super::memory::image::Image;
+use super::report::symbolizer::Symbolizer;
+use super::threads::world::World;
 
 /// What happens when accesses of memory race.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,35 +112,35 @@ pub struct Native {
 impl Native {
     /// The thread that was stopped last because it came to no operation, and where in its loop it was then: anywhere.
     pub fn stuck(&self) -> Option<(String, mazurka_program::Place)> {
-        super::run::open(&self.world).stuck.clone()
+        super::threads::run::open(&self.world).stuck.clone()
     }
 
     /// What the next search may take, from now on: time, and memory of this process besides what it has now. When it is used up, the
     /// search ends in the middle of a step. Nothing else ends: to tell a failure takes what it takes.
     pub fn limit(&self, time: Option<Duration>, memory: Option<u64>) {
-        super::limits::set(time, memory);
+        super::system::limits::set(time, memory);
     }
 
     /// The memory that was never freed and could not be reached at the end of some execution in which nothing went wrong.
     pub fn leaks(&self) -> Vec<super::Leak> {
-        super::run::open(&self.world).leaks.list()
+        super::threads::run::open(&self.world).leaks.list()
     }
 
     /// Whether the program waits at condition variables, and was not asked how it bears waits that end of themselves.
     pub fn was_spared_wakeups(&self) -> bool {
-        let world = super::run::open(&self.world);
+        let world = super::threads::run::open(&self.world);
         world.has_waits && !world.options.spurious_wakeups
     }
 
     /// The rule for release sequences by which data races were looked for, if it made a difference which one.
     pub fn release_rule(&self) -> Option<&ReleaseSequences> {
-        let decided = super::run::open(&self.world).watch.stored_after_release;
+        let decided = super::threads::run::open(&self.world).watch.stored_after_release;
         decided.then_some(&self.release_sequences)
     }
 
     /// What the program does that is not supported, if an execution has come to it. The search has ended there.
     pub fn refusal(&self) -> Option<String> {
-        super::run::open(&self.world).refused.clone()
+        super::threads::run::open(&self.world).refused.clone()
     }
 }
 

@@ -1,0 +1,314 @@
+//! Accesses of memory that the compiler announces: `__tsan_read4` and its kin.
+//!
+//! Each is called before the access is made. If others can notice it, the thread stops here, and makes the access when its
+//! step is taken.
+#![allow(unsafe_code)]
+
+use mazurka_program::{Access, AccessKind, Location};
+
+use super::layout::peek;
+use super::shadow::{NOBODYS, is_location, is_quiet};
+use super::{bounds, heap};
+use crate::runtime::system::limits;
+use crate::runtime::system::stubs::{Passing, Stub, stubs};
+use crate::runtime::threads::arrive;
+use crate::runtime::threads::operation::{Operation, Step};
+use crate::runtime::threads::thread::Order;
+use crate::runtime::threads::world::{World, current};
+
+/// A thread is about to access `N` bytes.
+#[inline(always)]
+fn access<const N: usize>(address: usize, place: usize, kind: AccessKind) {
+    let world = current();
+    if world.is_null() {
+        return;
+    }
+    // SAFETY: a thread of the world runs here, so that nobody else uses it.
+    unsafe { announce::<N>(world, address, place, kind, Order::Plain) }
+}
+
+/// # Safety
+/// A thread of the world must run here.
+#[inline(always)]
+pub(crate) unsafe fn announce<const N: usize>(
+    world: *mut World,
+    address: usize,
+    place: usize,
+    kind: AccessKind,
+    order: Order,
+) {
+    // SAFETY: by the contract of this function nobody else uses the world. The shadow has as many words as it says.
+    unsafe {
+        let Some((word, rest)) = (*world).shadow.word(address) else {
+            announce_any(address, N, place, kind, order);
+            return;
+        };
+        let first = *word;
+        if rest < N || first == NOBODYS || *word.add(N - 1) == NOBODYS {
+            announce_any(address, N, place, kind, order);
+            return;
+        }
+        if (*world).alone {
+        } else if is_quiet(first, (*world).running, !kind.is_read())
+            && std::slice::from_raw_parts(word, N).iter().all(|&other| other == first)
+        {
+            if (*world).expose && (*world).expose(address, N, kind) {
+                announce_any(address, N, place, kind, order);
+                return;
+            }
+            if !kind.is_read() && !(*world).is_own_stack(address) {
+                (*world).me().quiet.clear();
+            }
+        } else if is_location(first) && (*world).partition.is(first, address, N) {
+            arrive::operate_access(world, Access::one(Location(first), kind), place, order);
+            match kind {
+                AccessKind::Read if N <= 8 => {
+                    let value = peek(address, N);
+                    (*world).quiet_read(place, Location(first), value);
+                }
+                // Who announces an atomic one tells whether it changes anything.
+                AccessKind::Update if order != Order::Plain => {}
+                _ => (*world).me().quiet.clear(),
+            }
+        } else {
+            announce_any(address, N, place, kind, order);
+            return;
+        }
+        // Now, when the access is about to be made: somebody may have freed it in the meantime.
+        if !heap::is_fine(world, address, N) {
+            bounds::check(&mut *world, address, N, place, kind);
+        }
+    }
+}
+
+/// The same for any number of bytes. Gives whether others can notice it.
+#[cold]
+#[inline(never)]
+pub(crate) fn announce_any(
+    address: usize,
+    size: usize,
+    place: usize,
+    kind: AccessKind,
+    order: Order,
+) -> bool {
+    announce_range((address, size), place, kind, order, None)
+}
+
+/// The same, for an operation that may be a comparison.
+pub(crate) fn announce_range(
+    (address, size): (usize, usize),
+    place: usize,
+    kind: AccessKind,
+    order: Order,
+    comparison: Option<Comparison>,
+) -> bool {
+    let mut ranges = Ranges { accesses: Touched::default(), order, comparison };
+    // SAFETY: a thread of the world runs here. The reference ends before the thread is suspended.
+    let many = {
+        let world = unsafe { &mut *current() };
+        if limits::reached().is_some() {
+            world.stop_at_limit();
+        }
+        bounds::check_extent(world, address, size, place, kind);
+        world.notice(address, size, kind, &mut ranges.accesses)
+    };
+    match (many, ranges.accesses.first) {
+        (1, Some(access)) if comparison.is_none() => {
+            // SAFETY: as above.
+            unsafe { arrive::operate_access(current(), access, place, order) }
+        }
+        (0, _) => {}
+        _ => arrive::operate(&mut ranges, place),
+    }
+    // SAFETY: as above. What nobody can notice is the end of a loop only if it is a write that the stack does not tell.
+    unsafe {
+        if many > 0 || !kind.is_read() && !(*current()).is_own_stack(address) {
+            (*current()).me().quiet.clear();
+        }
+    }
+    // SAFETY: as above. Somebody may have freed it in the meantime.
+    bounds::check(unsafe { &mut *current() }, address, size, place, kind);
+    many > 0
+}
+
+/// What a step touches, in the world's list: a frame that is suspended owns nothing.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Touched {
+    start: usize,
+    len: usize,
+    first: Option<Access>,
+}
+
+/// A compare-and-exchange of bytes that are not one location.
+#[derive(Clone, Copy)]
+pub(crate) struct Comparison {
+    pub(crate) address: usize,
+    pub(crate) size: usize,
+    pub(crate) expected: u64,
+    /// How it synchronises if it fails.
+    pub(crate) failure: Order,
+}
+
+impl Comparison {
+    fn fails(&self) -> bool {
+        // SAFETY: some of the bytes are locations, and all are announced: they are memory of the program.
+        unsafe { peek(self.address, self.size) != self.expected }
+    }
+}
+
+/// An access of several locations at once. All of it is atomic, or none.
+struct Ranges {
+    accesses: Touched,
+    order: Order,
+    comparison: Option<Comparison>,
+}
+
+impl Operation for Ranges {
+    fn order(&self) -> Order {
+        self.comparison.filter(Comparison::fails).map_or(self.order, |comparison| comparison.failure)
+    }
+
+    fn only_reads(&self) -> bool {
+        self.comparison.is_some_and(|comparison| comparison.fails())
+    }
+
+    fn perform(&mut self, step: &mut Step<'_>) {
+        let foresee = step.world.foresee;
+        let fails = self.only_reads() && !foresee;
+        let World { label, touched, .. } = &mut *step.world;
+        let Touched { start, len, first } = self.accesses;
+        match (len, first) {
+            // One is not kept in the list.
+            (1, Some(access)) => label.accesses.push(access),
+            _ => label.accesses.extend_from_slice(&touched[start..start + len]),
+        }
+        if fails {
+            label.accesses.iter_mut().for_each(|access| access.kind = AccessKind::Read);
+        }
+        label.varies |= self.comparison.is_some() && !foresee;
+    }
+
+    fn describe(&self, _world: &World) -> String {
+        String::new()
+    }
+}
+
+impl World {
+    /// Makes a variable that a thread goes on reading a location. Says whether it is one now.
+    #[cold]
+    fn expose(&mut self, address: usize, size: usize, kind: AccessKind) -> bool {
+        let World { partition, shadow, running, .. } = self;
+        let exposed = kind.is_read() && partition.expose(shadow.words(address, size), address, *running);
+        self.expose = !exposed;
+        exposed
+    }
+
+    /// Whether an address is on the stack of the running thread.
+    #[inline]
+    fn is_own_stack(&mut self, address: usize) -> bool {
+        let slot = self.me().slot;
+        (slot.stack_limit..slot.stack_base).contains(&address)
+    }
+
+    /// Notes an access of the running thread; gives how many locations others can notice.
+    fn notice(&mut self, address: usize, size: usize, kind: AccessKind, touched: &mut Touched) -> usize {
+        if self.alone {
+            return 0;
+        }
+        let start = self.touched.len();
+        let World { partition, shadow, touched: list, running, .. } = self;
+        partition.access(shadow, (address, size), (*running, kind), list);
+        let len = list.len() - start;
+        *touched = Touched { start, len, first: list.get(start).copied() };
+        if len < 2 {
+            list.truncate(start);
+        }
+        len
+    }
+}
+
+macro_rules! callbacks {
+    ($($name:ident: $size:literal, $kind:ident;)*) => {
+        $(extern "C-unwind" fn $name(address: usize, place: usize) {
+            access::<$size>(address, place, AccessKind::$kind);
+        })*
+    };
+}
+
+callbacks! {
+    read1: 1, Read;
+    read2: 2, Read;
+    read4: 4, Read;
+    read8: 8, Read;
+    read16: 16, Read;
+    write1: 1, Write;
+    write2: 2, Write;
+    write4: 4, Write;
+    write8: 8, Write;
+    write16: 16, Write;
+    update1: 1, Update;
+    update2: 2, Update;
+    update4: 4, Update;
+    update8: 8, Update;
+    update16: 16, Update;
+}
+
+extern "C-unwind" fn read_range(address: usize, size: usize, place: usize) {
+    range(address, size, place, AccessKind::Read);
+}
+
+extern "C-unwind" fn write_range(address: usize, size: usize, place: usize) {
+    range(address, size, place, AccessKind::Write);
+}
+
+/// A thread is about to access so many bytes.
+pub(crate) fn range(address: usize, size: usize, place: usize, kind: AccessKind) {
+    if size > 0 && !current().is_null() {
+        announce_any(address, size, place, kind, Order::Plain);
+    }
+}
+
+/// The type of an object is written by its constructors and destructors.
+extern "C-unwind" fn vptr_update(address: usize, _value: usize, place: usize) {
+    access::<8>(address, place, AccessKind::Write);
+}
+
+extern "C-unwind" fn nothing() -> usize {
+    0
+}
+
+/// What programs call.
+pub(crate) fn interposed(list: &mut Vec<Stub>) {
+    list.extend(stubs! { Passing::Read;
+        "__tsan_read1" => read1, "__tsan_read2" => read2, "__tsan_read4" => read4, "__tsan_read8" => read8,
+        "__tsan_read16" => read16, "__tsan_unaligned_read2" => read2, "__tsan_unaligned_read4" => read4,
+        "__tsan_unaligned_read8" => read8, "__tsan_unaligned_read16" => read16,
+        "__tsan_volatile_read1" => read1, "__tsan_volatile_read2" => read2,
+        "__tsan_volatile_read4" => read4, "__tsan_volatile_read8" => read8,
+        "__tsan_volatile_read16" => read16, "__tsan_unaligned_volatile_read2" => read2,
+        "__tsan_unaligned_volatile_read4" => read4, "__tsan_unaligned_volatile_read8" => read8,
+        "__tsan_unaligned_volatile_read16" => read16, "__tsan_vptr_read" => read8,
+    });
+    list.extend(stubs! { Passing::Access1;
+        "__tsan_write1" => write1, "__tsan_write2" => write2, "__tsan_write4" => write4,
+        "__tsan_write8" => write8, "__tsan_write16" => write16, "__tsan_unaligned_write2" => write2,
+        "__tsan_unaligned_write4" => write4, "__tsan_unaligned_write8" => write8,
+        "__tsan_unaligned_write16" => write16, "__tsan_read_write1" => update1,
+        "__tsan_read_write2" => update2, "__tsan_read_write4" => update4, "__tsan_read_write8" => update8,
+        "__tsan_read_write16" => update16, "__tsan_unaligned_read_write2" => update2,
+        "__tsan_unaligned_read_write4" => update4, "__tsan_unaligned_read_write8" => update8,
+        "__tsan_unaligned_read_write16" => update16, "__tsan_volatile_write1" => write1,
+        "__tsan_volatile_write2" => write2, "__tsan_volatile_write4" => write4,
+        "__tsan_volatile_write8" => write8, "__tsan_volatile_write16" => write16,
+        "__tsan_unaligned_volatile_write2" => write2, "__tsan_unaligned_volatile_write4" => write4,
+        "__tsan_unaligned_volatile_write8" => write8, "__tsan_unaligned_volatile_write16" => write16,
+    });
+    list.extend(stubs! { Passing::Access2;
+        "__tsan_read_range" => read_range, "__tsan_write_range" => write_range,
+        "__tsan_vptr_update" => vptr_update,
+    });
+    list.extend(stubs! { Passing::Plain;
+        "__tsan_init" => nothing, "__tsan_func_entry" => nothing, "__tsan_func_exit" => nothing,
+        "__tsan_ignore_thread_begin" => nothing, "__tsan_ignore_thread_end" => nothing,
+    });
+}

@@ -1,0 +1,163 @@
+//! Memory that was never freed and that nothing points to any more, at the end of an execution in which nothing went wrong.
+//!
+//! As leak checkers do, every word that could be a pointer counts as one: of variables, of thread-local ones, of the stacks of
+//! threads that have not ended, and of blocks that are reached. So what a program keeps in a global is no leak, whether it frees
+//! it or not. Only pages of variables that the program has written are looked at: others hold no pointer to the heap.
+#![allow(unsafe_code)]
+
+use mazurka_program::Place;
+
+use super::heap::Block;
+use super::layout::peek;
+use crate::runtime::report::frames::Trail;
+use crate::runtime::threads::thread::Status;
+use crate::runtime::threads::world::{MAIN, World};
+
+/// Memory that was allocated at one place and leaked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leak {
+    /// Where it was allocated.
+    pub place: Option<Place>,
+    /// In how many blocks; of the first execution in which it was found.
+    pub blocks: u64,
+    /// How many bytes, together.
+    pub bytes: u64,
+}
+
+/// What has leaked, by where it was allocated.
+#[derive(Default)]
+pub(crate) struct Leaks {
+    found: Vec<(usize, Trail, Leak)>,
+    /// Blocks that were allocated and not freed: thread and number.
+    live: Vec<(u32, u32)>,
+    reached: Vec<bool>,
+    /// Reached, and not looked at.
+    waiting: Vec<usize>,
+}
+
+impl Leaks {
+    /// What was found, in the order of places.
+    pub(crate) fn list(&self) -> Vec<Leak> {
+        let mut list: Vec<Leak> = self.found.iter().map(|(.., leak)| leak.clone()).collect();
+        let key =
+            |leak: &Leak| leak.place.as_ref().map(|place| (place.file.clone(), place.line, place.column));
+        list.sort_by_key(|leak| (key(leak), leak.bytes));
+        list
+    }
+}
+
+impl World {
+    /// Whether the execution has come to its end as it should.
+    fn ended_well(&self) -> bool {
+        let all_ended = || self.created.iter().all(|&thread| self.thread(thread).status == Status::Finished);
+        self.failures.is_empty() && !self.assumed && (self.over || all_ended())
+    }
+
+    /// Looks for leaks at the end of an execution. Costs nothing where everything was freed.
+    #[cold]
+    pub(crate) fn look_for_leaks(&mut self) {
+        if !self.ended_well() {
+            return;
+        }
+        let mut leaks = std::mem::take(&mut self.leaks);
+        leaks.live.clear();
+        for &thread in &self.created {
+            let blocks = self.blocks.of_thread(thread as usize);
+            let live = blocks.iter().enumerate().filter(|(_, block)| block.freed.is_none());
+            leaks.live.extend(live.map(|(at, _)| (thread, at as u32)));
+        }
+        leaks.live.sort_unstable();
+        leaks.reached.clear();
+        leaks.reached.resize(leaks.live.len(), false);
+        self.reach_from_roots(&mut leaks);
+        while let Some(at) = leaks.waiting.pop() {
+            let block = self.live(&leaks, at);
+            self.reach(&mut leaks, block.address, block.address + block.size);
+        }
+        self.collect(&mut leaks);
+        self.leaks = leaks;
+    }
+
+    fn live(&self, leaks: &Leaks, at: usize) -> Block {
+        let (thread, number) = leaks.live[at];
+        self.blocks.of_thread(thread as usize)[number as usize]
+    }
+
+    fn reach_from_roots(&self, leaks: &mut Leaks) {
+        for range in self.image.written() {
+            self.reach(leaks, range.start, range.end);
+        }
+        for &thread in &self.created {
+            let state = self.thread(thread);
+            self.reach_word(leaks, state.result);
+            let ended = state.status == Status::Finished;
+            if !ended || thread == MAIN {
+                let locals = self.locals_of(state);
+                self.reach(leaks, locals.start, locals.end);
+                state.specific.iter().for_each(|&word| self.reach_word(leaks, word));
+            }
+            if !ended {
+                // With the registers that were saved when it was suspended.
+                let stack = state.stack_in_use();
+                self.reach(leaks, stack.start, stack.end);
+            }
+        }
+    }
+
+    /// Follows the words of a range of memory.
+    fn reach(&self, leaks: &mut Leaks, from: usize, to: usize) {
+        let mut at = from.next_multiple_of(8);
+        while at + 8 <= to {
+            // SAFETY: callers give ranges of variables, of blocks, and of stacks and locals of threads that were created.
+            let word = unsafe { peek(at, 8) } as usize;
+            if self.slots.contains(word) {
+                self.reach_word(leaks, word);
+            }
+            at += 8;
+        }
+    }
+
+    /// What a word points to, if it points to a block, or right behind one, is reached.
+    fn reach_word(&self, leaks: &mut Leaks, word: usize) {
+        let Some(thread) = self.slots.owner(word) else { return };
+        let blocks = self.blocks.of_thread(thread);
+        let Some(number) = blocks.partition_point(|block| block.address <= word).checked_sub(1) else {
+            return;
+        };
+        let block = &blocks[number];
+        if block.freed.is_some() || word > block.address + block.size {
+            return;
+        }
+        if let Ok(at) = leaks.live.binary_search(&(thread as u32, number as u32))
+            && !std::mem::replace(&mut leaks.reached[at], true)
+        {
+            leaks.waiting.push(at);
+        }
+    }
+
+    /// Notes what was not reached, at places that are new.
+    fn collect(&self, leaks: &mut Leaks) {
+        let known = leaks.found.len();
+        for at in 0..leaks.live.len() {
+            if leaks.reached[at] {
+                continue;
+            }
+            let block = self.live(leaks, at);
+            let same =
+                |(place, trail, _): &(usize, Trail, Leak)| *place == block.place && *trail == block.trail;
+            match leaks.found.iter().position(same) {
+                Some(old) if old < known => {}
+                Some(new) => {
+                    let leak = &mut leaks.found[new].2;
+                    leak.blocks += 1;
+                    leak.bytes += block.size as u64;
+                }
+                None => {
+                    let place = self.place(self.own_place(block.place, &block.trail));
+                    let leak = Leak { place, blocks: 1, bytes: block.size as u64 };
+                    leaks.found.push((block.place, block.trail, leak));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What lies between the variables of the program: nobody's memory, which no access may touch.
+//!
+//! The driver leaves room behind each variable. Here it is found by the table of symbols: bytes behind a variable, as many as there
+//! should be, in which no symbol is. What is linked as it is, without such room, has none of these bytes, or nobody uses them.
+
+use std::ops::Range;
+use std::path::Path;
+
+use mazurka_program::{AccessKind, FailureKind};
+use object::read::elf::ElfFile64;
+use object::{LittleEndian, Object, ObjectSymbol, SymbolKind};
+
+use super::shadow::NOBODYS;
+use crate::driver::room_behind;
+use crate::runtime::threads::arrive;
+use crate::runtime::threads::world::World;
+
+/// What aligning the next variable may add to the room behind one, and less than what has no symbol there.
+const MOST_PADDING: usize = 32;
+
+/// Room between two variables. Addresses are relative to where the object is loaded.
+pub(crate) struct Zone {
+    range: Range<usize>,
+    /// The variable before it, and that behind it.
+    before: Range<usize>,
+    behind: Option<Range<usize>>,
+}
+
+/// The room between the variables of an object; none if it has no table of symbols.
+pub(crate) fn zones(object: &Path) -> Vec<Zone> {
+    let Some(bytes) = std::fs::read(object).ok() else { return Vec::new() };
+    let Ok(file) = ElfFile64::<LittleEndian>::parse(&*bytes) else { return Vec::new() };
+    let symbols = file.symbols().filter(|symbol| symbol.is_definition() && symbol.kind() != SymbolKind::Tls);
+    let mut symbols: Vec<(Range<usize>, bool)> = symbols
+        .map(|symbol| {
+            let (start, size) = (symbol.address() as usize, symbol.size() as usize);
+            (start..start + size, symbol.kind() == SymbolKind::Data && size > 0)
+        })
+        .collect();
+    symbols.sort_by_key(|(range, _)| (range.start, range.end));
+    between(&symbols)
+}
+
+/// The room between symbols, which are in the order of their addresses, each with whether it is a variable.
+fn between(symbols: &[(Range<usize>, bool)]) -> Vec<Zone> {
+    let mut zones = Vec::new();
+    let mut covered = 0;
+    for (at, (before, is_variable)) in symbols.iter().enumerate() {
+        covered = covered.max(before.end);
+        if !is_variable || covered > before.end {
+            continue;
+        }
+        // Others may have the same address: what counts is what begins where this one ends, or later.
+        let next = symbols[at + 1..].iter().find(|(range, _)| range.start >= before.end);
+        let end = before.end + room_behind(before.len() as u64) as usize;
+        let overlapped = symbols[at + 1..]
+            .iter()
+            .take_while(|(range, _)| range.start < before.end)
+            .any(|(range, _)| range.end > before.end);
+        let start_of_next = next.map_or(usize::MAX, |(range, _)| range.start);
+        if overlapped || start_of_next < end {
+            continue;
+        }
+        let end = if start_of_next - end < MOST_PADDING { start_of_next } else { end };
+        let behind = next.filter(|(_, is_variable)| *is_variable).map(|(range, _)| range.clone());
+        zones.push(Zone { range: before.end..end, before: before.clone(), behind });
+    }
+    zones
+}
+
+impl World {
+    /// Marks what is nobody's.
+    pub(crate) fn mark_zones(&mut self) {
+        let (base, variables) = (self.image.base, self.image.variables.clone());
+        for Zone { range, .. } in &self.image.zones {
+            let (start, end) = (base + range.start, (base + range.end).min(variables.end));
+            if variables.contains(&start) {
+                self.shadow.words(start, end - start).fill(NOBODYS);
+            }
+        }
+    }
+
+    /// Ends the running thread if so many bytes are not all of one variable.
+    pub(crate) fn check_variable(&mut self, address: usize, size: usize, place: usize, kind: AccessKind) {
+        if !self.image.variables.contains(&address) {
+            return;
+        }
+        let words = self.shadow.words(address, size);
+        let Some(first) = words.iter().position(|&word| word == NOBODYS).map(|at| address + at) else {
+            return;
+        };
+        let at = first - self.image.base;
+        let after = self.image.zones.partition_point(|zone| zone.range.start <= at);
+        let Some(Zone { before, behind, range }) = after.checked_sub(1).map(|last| &self.image.zones[last])
+        else {
+            return;
+        };
+        let name = |range: &Range<usize>| self.memory_name(self.image.base + range.start, range.len());
+        // What is nearer is more likely to have been meant.
+        let distance = behind.as_ref().map(|next| next.start.saturating_sub(at));
+        let fault = match behind {
+            Some(next) if distance < Some(at - range.start) => {
+                format!("{} byte(s) before {}", distance.unwrap_or(0), name(next))
+            }
+            _ => {
+                let past = address + size - self.image.base - before.end;
+                format!("{past} byte(s) past the end of {}", name(before))
+            }
+        };
+        let what = if kind.is_read() { "reads" } else { "writes" };
+        let message = format!("{} {what} {fault}", self.name_of(self.running));
+        arrive::fail_here(FailureKind::Memory, message, place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(symbols: &[(usize, usize, bool)]) -> Vec<Range<usize>> {
+        let symbols: Vec<(Range<usize>, bool)> =
+            symbols.iter().map(|&(start, size, is_variable)| (start..start + size, is_variable)).collect();
+        between(&symbols).into_iter().map(|zone| zone.range).collect()
+    }
+
+    #[test]
+    fn room_is_what_no_symbol_is_in() {
+        // Two variables with room behind each; the second has another name too.
+        assert_eq!(found(&[(0, 4, true), (48, 16, true), (48, 16, true)]), [4..48, 64..96, 64..96]);
+        // No room, and less than there should be.
+        assert_eq!(found(&[(0, 4, true), (4, 4, true), (16, 4, false)]), Vec::<Range<usize>>::new());
+        // A symbol that covers another, and one without a size in the room behind it.
+        assert_eq!(found(&[(0, 64, true), (0, 8, true), (80, 0, false)]), Vec::<Range<usize>>::new());
+        // What is no variable may be larger than it says.
+        assert_eq!(found(&[(0, 64, false)]), Vec::<Range<usize>>::new());
+    }
+}

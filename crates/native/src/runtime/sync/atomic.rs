@@ -1,0 +1,277 @@
+//! Atomic accesses, as the compiler calls them: `__tsan_atomic32_load` and its kin.
+#![allow(unsafe_code)]
+
+use mazurka_program::{Access, AccessKind, Location};
+
+use crate::runtime::memory::access::{Comparison, announce, announce_range};
+use crate::runtime::memory::layout::peek;
+use crate::runtime::memory::{bounds, heap};
+use crate::runtime::system::stubs::{Passing, Stub, stubs};
+use crate::runtime::system::user::{self, caller};
+use crate::runtime::threads::arrive;
+use crate::runtime::threads::operation::{Operation, Step, Wait};
+use crate::runtime::threads::thread::Order;
+use crate::runtime::threads::world::{World, current};
+
+/// What the number of a memory order says.
+fn order(number: i32) -> Order {
+    match number & 0xFF {
+        0 => Order::Relaxed,
+        1 | 2 => Order::Acquire,
+        3 => Order::Release,
+        _ => Order::Both,
+    }
+}
+
+macro_rules! atomics {
+    ($module:ident, $type:ty, $size:literal) => {
+        mod $module {
+            use super::*;
+
+            /// The thread is about to access the bytes.
+            #[inline]
+            fn before(address: *mut $type, kind: AccessKind, order: Order) -> usize {
+                let place = caller();
+                // SAFETY: a thread of the world runs here.
+                unsafe { announce::<$size>(current(), address.expose_provenance(), place, kind, order) }
+                place
+            }
+
+            pub(super) extern "C-unwind" fn load(address: *mut $type, order: i32) -> $type {
+                before(address, AccessKind::Read, super::order(order));
+                // SAFETY: the program passes a valid pointer; a wild one faults, and the thread is thrown out. No other
+                // thread runs, so that a plain access is atomic.
+                unsafe { address.read_unaligned() }
+            }
+
+            pub(super) extern "C-unwind" fn store(address: *mut $type, value: $type, order: i32) {
+                before(address, AccessKind::Write, super::order(order));
+                // SAFETY: as above.
+                unsafe { address.write_unaligned(value) };
+            }
+
+            #[inline]
+            fn modify(address: *mut $type, order: i32, f: impl FnOnce($type) -> $type) -> $type {
+                let place = before(address, AccessKind::Update, super::order(order));
+                // SAFETY: as above.
+                unsafe {
+                    let value = address.read_unaligned();
+                    let new = f(value);
+                    address.write_unaligned(new);
+                    let address = address.expose_provenance();
+                    (*current()).note_change(address, $size, value as u64, value != new, place);
+                    value
+                }
+            }
+
+            pub(super) extern "C-unwind" fn exchange(address: *mut $type, new: $type, order: i32) -> $type {
+                modify(address, order, |_| new)
+            }
+
+            pub(super) extern "C-unwind" fn add(address: *mut $type, by: $type, order: i32) -> $type {
+                modify(address, order, |value| value.wrapping_add(by))
+            }
+
+            pub(super) extern "C-unwind" fn sub(address: *mut $type, by: $type, order: i32) -> $type {
+                modify(address, order, |value| value.wrapping_sub(by))
+            }
+
+            pub(super) extern "C-unwind" fn and(address: *mut $type, by: $type, order: i32) -> $type {
+                modify(address, order, |value| value & by)
+            }
+
+            pub(super) extern "C-unwind" fn or(address: *mut $type, by: $type, order: i32) -> $type {
+                modify(address, order, |value| value | by)
+            }
+
+            pub(super) extern "C-unwind" fn xor(address: *mut $type, by: $type, order: i32) -> $type {
+                modify(address, order, |value| value ^ by)
+            }
+
+            pub(super) extern "C-unwind" fn nand(address: *mut $type, by: $type, order: i32) -> $type {
+                modify(address, order, |value| !(value & by))
+            }
+
+            /// As clang calls it: gives what was there.
+            pub(super) extern "C-unwind" fn compare_exchange(
+                address: *mut $type,
+                expected: $type,
+                new: $type,
+                success: i32,
+                failure: i32,
+            ) -> $type {
+                let orders = (super::order(success), super::order(failure));
+                compare(address.expose_provenance(), $size, expected as u64, orders, caller());
+                // SAFETY: as above.
+                unsafe {
+                    let value = address.read_unaligned();
+                    if value == expected {
+                        address.write_unaligned(new);
+                    }
+                    value
+                }
+            }
+
+            /// As gcc calls it: tells whether it was as expected, and writes what was there.
+            pub(super) extern "C-unwind" fn compare_exchange_at(
+                address: *mut $type,
+                expected: *mut $type,
+                new: $type,
+                success: i32,
+                failure: i32,
+            ) -> i32 {
+                let place = caller();
+                // SAFETY: as above.
+                let wanted = unsafe {
+                    let at = expected.expose_provenance();
+                    announce::<$size>(current(), at, place, AccessKind::Read, Order::Plain);
+                    expected.read_unaligned()
+                };
+                let orders = (super::order(success), super::order(failure));
+                compare(address.expose_provenance(), $size, wanted as u64, orders, place);
+                // SAFETY: as above.
+                let value = unsafe { address.read_unaligned() };
+                if value == wanted {
+                    // SAFETY: as above.
+                    unsafe { address.write_unaligned(new) };
+                    return 1;
+                }
+                user::store(expected, value, place);
+                0
+            }
+        }
+    };
+}
+
+atomics!(bits8, u8, 1);
+atomics!(bits16, u16, 2);
+atomics!(bits32, u32, 4);
+atomics!(bits64, u64, 8);
+
+/// A thread is about to compare and exchange.
+fn compare(address: usize, size: usize, expected: u64, orders: (Order, Order), place: usize) {
+    let mut operation =
+        Compare { location: None, address, size, expected, orders, succeeds: false, spin: None };
+    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
+    operation.location = unsafe { (*current()).only_location(address, size) };
+    if operation.location.is_none() {
+        let comparison = Comparison { address, size, expected, failure: orders.1 };
+        announce_range((address, size), place, AccessKind::Update, orders.0, Some(comparison));
+        return;
+    }
+    // SAFETY: as above.
+    unsafe {
+        operation.spin = (*current()).spins_at(place);
+        // To arrive at an operation is the end of a loop, for all but this one.
+        (*current()).me().keep_quiet();
+        arrive::operate(&mut operation, place);
+        if operation.spin.is_none() {
+            (*current()).me().keep_quiet();
+        }
+        // Somebody may have freed it before.
+        if !heap::is_fine(current(), address, size) {
+            bounds::check(&mut *current(), address, size, place, AccessKind::Update);
+        }
+        let value = peek(address, size);
+        (*current()).note_change(address, size, value, value == expected, place);
+    }
+}
+
+impl World {
+    /// The running thread has read a location, and maybe changed it.
+    fn note_change(&mut self, address: usize, size: usize, value: u64, changed: bool, place: usize) {
+        match self.only_location(address, size).filter(|_| !changed) {
+            Some(location) => self.quiet_read(place, location, value),
+            None => self.me().quiet.clear(),
+        }
+    }
+
+    /// The location that so many bytes are, if they are one.
+    pub(crate) fn only_location(&mut self, address: usize, size: usize) -> Option<Location> {
+        let word = self.shadow.words(address, 1).first().copied()?;
+        (!self.alone && self.partition.is(word, address, size)).then_some(Location(word))
+    }
+}
+
+/// A compare-and-exchange of one location: it reads, and writes if it finds what it expects.
+struct Compare {
+    location: Option<Location>,
+    address: usize,
+    size: usize,
+    expected: u64,
+    orders: (Order, Order),
+    succeeds: bool,
+    /// The loop that it is in.
+    spin: Option<u32>,
+}
+
+impl Operation for Compare {
+    fn wait(&self, _world: &World) -> Wait {
+        self.spin.map_or(Wait::Nothing, |spin| Wait::Spin { spin })
+    }
+
+    fn order(&self) -> Order {
+        if self.succeeds { self.orders.0 } else { self.orders.1 }
+    }
+
+    fn only_reads(&self) -> bool {
+        !self.succeeds
+    }
+
+    fn perform(&mut self, step: &mut Step<'_>) {
+        let Some(location) = self.location else { return };
+        // SAFETY: the bytes are those of a location, so that they are memory of the program.
+        self.succeeds = unsafe { peek(self.address, self.size) } == self.expected;
+        let kind = match self.succeeds || step.world.foresee {
+            true => AccessKind::Update,
+            false => AccessKind::Read,
+        };
+        step.world.label.accesses.push(Access::one(location, kind));
+        if let Some(spin) = self.spin {
+            step.leave_loop(spin, location);
+        }
+        if !step.world.foresee {
+            step.varies();
+        }
+    }
+
+    fn describe(&self, world: &World) -> String {
+        format!("compare-exchange of {}", world.memory_name(self.address, self.size))
+    }
+}
+
+extern "C-unwind" fn fence(number: i32) {
+    // SAFETY: a thread of the world runs here.
+    let world = unsafe { &mut *current() };
+    if world.watch.enabled {
+        world.watch_fence(order(number));
+    }
+}
+
+/// A fence between a thread and a handler of its own signals.
+extern "C-unwind" fn signal_fence(_number: i32) {}
+
+/// What programs call.
+pub(crate) fn interposed(list: &mut Vec<Stub>) {
+    macro_rules! of {
+        ($module:ident, $prefix:literal) => {
+            list.extend(stubs! { Passing::Atomic;
+                concat!($prefix, "_load") => $module::load, concat!($prefix, "_store") => $module::store,
+                concat!($prefix, "_exchange") => $module::exchange,
+                concat!($prefix, "_fetch_add") => $module::add, concat!($prefix, "_fetch_sub") => $module::sub,
+                concat!($prefix, "_fetch_and") => $module::and, concat!($prefix, "_fetch_or") => $module::or,
+                concat!($prefix, "_fetch_xor") => $module::xor, concat!($prefix, "_fetch_nand") => $module::nand,
+                concat!($prefix, "_compare_exchange_strong") => $module::compare_exchange_at,
+                concat!($prefix, "_compare_exchange_weak") => $module::compare_exchange_at,
+                concat!($prefix, "_compare_exchange_val") => $module::compare_exchange,
+            });
+        };
+    }
+    of!(bits8, "__tsan_atomic8");
+    of!(bits16, "__tsan_atomic16");
+    of!(bits32, "__tsan_atomic32");
+    of!(bits64, "__tsan_atomic64");
+    list.extend(stubs! { Passing::Plain;
+        "__tsan_atomic_thread_fence" => fence, "__tsan_atomic_signal_fence" => signal_fence,
+    });
+}

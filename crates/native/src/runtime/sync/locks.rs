@@ -1,0 +1,241 @@
+//! Read-write locks and spin locks.
+//!
+//! A read-write lock holds the number of its readers, or who writes. Every step that takes or releases it changes that, so
+//! that readers of different threads count as dependent: orders of theirs that differ in nothing else are explored one by
+//! one. That is coarse, and sound. A reader waits for nothing but a writer that holds the lock: one that merely waits does
+//! not keep readers out, as is the default of the C library.
+#![allow(unsafe_code)]
+
+use mazurka_program::{FailureKind, ProcessId};
+
+use super::lifetime;
+use crate::runtime::system::stubs::{Passing, Stub, stubs};
+use crate::runtime::system::user::{caller, object_at, operate_on};
+use crate::runtime::threads::arrive;
+use crate::runtime::threads::objects::{Class, ObjectId};
+use crate::runtime::threads::operation::{Operation, Step, Until, WRITTEN, Wait};
+use crate::runtime::threads::world::{World, current};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Read,
+    Write,
+}
+
+/// Takes a lock: waits until it can, or tries.
+struct Take {
+    lock: ObjectId,
+    mode: Mode,
+    waits: bool,
+    taken: bool,
+}
+
+impl Take {
+    fn until(&self) -> Until {
+        match self.mode {
+            Mode::Read => Until::Readable,
+            Mode::Write => Until::Free,
+        }
+    }
+}
+
+impl Operation for Take {
+    fn wait(&self, _world: &World) -> Wait {
+        match self.waits {
+            true => Wait::Guard { object: self.lock, until: self.until() },
+            false => Wait::Nothing,
+        }
+    }
+
+    fn perform(&mut self, step: &mut Step<'_>) {
+        // A failed attempt counts as an access of the same kind, so that the label does not vary.
+        step.update(self.lock);
+        let value = step.value(self.lock);
+        self.taken = self.until().holds(value);
+        if !self.taken {
+            step.note(|| "it is taken".to_owned());
+            return;
+        }
+        match self.mode {
+            Mode::Read => {
+                step.set(self.lock, value + 1);
+                step.world.readers.push((self.lock, step.thread));
+            }
+            Mode::Write => step.set(self.lock, WRITTEN + u64::from(step.thread)),
+        }
+        step.world.note_holder(self.lock, step.thread, step.place);
+    }
+
+    fn describe(&self, world: &World) -> String {
+        let attempt = if self.waits { "" } else { "try" };
+        let mode = if self.mode == Mode::Read { "rd" } else { "wr" };
+        let name = world.object_name(self.lock);
+        match world.objects.class(self.lock) {
+            Class::Spinlock => format!("pthread_spin_{attempt}lock({name})"),
+            _ => format!("pthread_rwlock_{attempt}{mode}lock({name})"),
+        }
+    }
+
+    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
+        let holders: Vec<u32> = match world.objects.value(self.lock).checked_sub(WRITTEN) {
+            Some(writer) => vec![writer as u32],
+            None => {
+                let readers = world.readers.iter().filter(|reader| reader.0 == self.lock);
+                readers.map(|reader| reader.1).collect()
+            }
+        };
+        let names: Vec<String> = holders.iter().map(|&thread| world.name_of(thread)).collect();
+        let name = world.object_name(self.lock);
+        (format!("{name}, held by {}", names.join(" and ")), holders.into_iter().map(ProcessId).collect())
+    }
+}
+
+struct Release {
+    lock: ObjectId,
+}
+
+impl Operation for Release {
+    fn perform(&mut self, step: &mut Step<'_>) {
+        step.update(self.lock);
+        let value = step.value(self.lock);
+        if value >= WRITTEN {
+            step.set(self.lock, 0);
+            return;
+        }
+        step.set(self.lock, value.saturating_sub(1));
+        let readers = &mut step.world.readers;
+        if let Some(at) = readers.iter().rposition(|&reader| reader == (self.lock, step.thread)) {
+            readers.remove(at);
+        }
+    }
+
+    fn describe(&self, world: &World) -> String {
+        format!("unlock {}", world.object_name(self.lock))
+    }
+}
+
+/// Whether the running thread writes, and whether it reads.
+fn holds(lock: ObjectId) -> (bool, bool) {
+    // SAFETY: a thread of the world runs here.
+    let world = unsafe { &*current() };
+    let writes = world.objects.value(lock) == WRITTEN + u64::from(world.running);
+    (writes, world.readers.contains(&(lock, world.running)))
+}
+
+fn take(address: usize, mode: Mode, waits: bool, place: usize) -> i32 {
+    let name = if mode == Mode::Read { "pthread_rwlock_rdlock" } else { "pthread_rwlock_wrlock" };
+    let lock = object_at(address, Class::ReadWriteLock, place, name);
+    if waits && holds(lock).0 {
+        return libc::EDEADLK;
+    }
+    let mut take = Take { lock, mode, waits, taken: false };
+    operate_on(lock, name, &mut take, place);
+    if take.taken { 0 } else { libc::EBUSY }
+}
+
+fn release(address: usize, class: Class, name: &str, place: usize) -> i32 {
+    let lock = object_at(address, class, place, name);
+    let (writes, reads) = holds(lock);
+    if !writes && !reads {
+        // SAFETY: a thread of the world runs here.
+        let (thread, what) = unsafe {
+            let world = &*current();
+            (world.name_of(world.running), world.objects.class(lock).name())
+        };
+        arrive::fail_here(
+            FailureKind::InvalidSync,
+            format!("{thread} unlocks a {what} that it has not locked"),
+            place,
+        );
+    }
+    operate_on(lock, name, &mut Release { lock }, place);
+    0
+}
+
+extern "C-unwind" fn rwlock_rdlock(address: usize) -> i32 {
+    take(address, Mode::Read, true, caller())
+}
+
+extern "C-unwind" fn rwlock_wrlock(address: usize) -> i32 {
+    take(address, Mode::Write, true, caller())
+}
+
+extern "C-unwind" fn rwlock_tryrdlock(address: usize) -> i32 {
+    take(address, Mode::Read, false, caller())
+}
+
+extern "C-unwind" fn rwlock_trywrlock(address: usize) -> i32 {
+    take(address, Mode::Write, false, caller())
+}
+
+/// Time is not modelled: it times out whenever the lock is taken when its turn comes.
+fn timed(result: i32) -> i32 {
+    if result == libc::EBUSY { libc::ETIMEDOUT } else { result }
+}
+
+extern "C-unwind" fn rwlock_timedrdlock(address: usize, _until: usize) -> i32 {
+    timed(take(address, Mode::Read, false, caller()))
+}
+
+extern "C-unwind" fn rwlock_timedwrlock(address: usize, _until: usize) -> i32 {
+    timed(take(address, Mode::Write, false, caller()))
+}
+
+extern "C-unwind" fn rwlock_unlock(address: usize) -> i32 {
+    release(address, Class::ReadWriteLock, "pthread_rwlock_unlock", caller())
+}
+
+extern "C-unwind" fn rwlock_init(address: usize, _attributes: usize) -> i32 {
+    lifetime::initialise(address, Class::ReadWriteLock, 56, 0, 0, caller());
+    0
+}
+
+extern "C-unwind" fn rwlock_destroy(address: usize) -> i32 {
+    lifetime::destroy(address, Class::ReadWriteLock, caller());
+    0
+}
+
+fn take_spin(address: usize, waits: bool, place: usize) -> bool {
+    let lock = object_at(address, Class::Spinlock, place, "pthread_spin_lock");
+    let mut take = Take { lock, mode: Mode::Write, waits, taken: false };
+    operate_on(lock, "pthread_spin_lock", &mut take, place);
+    take.taken
+}
+
+extern "C-unwind" fn spin_lock(address: usize) -> i32 {
+    take_spin(address, true, caller());
+    0
+}
+
+extern "C-unwind" fn spin_trylock(address: usize) -> i32 {
+    if take_spin(address, false, caller()) { 0 } else { libc::EBUSY }
+}
+
+extern "C-unwind" fn spin_unlock(address: usize) -> i32 {
+    release(address, Class::Spinlock, "pthread_spin_unlock", caller())
+}
+
+extern "C-unwind" fn spin_init(address: usize, _shared: i32) -> i32 {
+    lifetime::initialise(address, Class::Spinlock, 4, 0, 1, caller());
+    0
+}
+
+extern "C-unwind" fn spin_destroy(address: usize) -> i32 {
+    lifetime::destroy(address, Class::Spinlock, caller());
+    0
+}
+
+/// What programs call.
+pub(crate) fn interposed(list: &mut Vec<Stub>) {
+    list.extend(stubs! { Passing::Plain;
+        "pthread_rwlock_rdlock" => rwlock_rdlock, "pthread_rwlock_wrlock" => rwlock_wrlock,
+        "pthread_rwlock_tryrdlock" => rwlock_tryrdlock, "pthread_rwlock_trywrlock" => rwlock_trywrlock,
+        "pthread_rwlock_timedrdlock" => rwlock_timedrdlock, "pthread_rwlock_timedwrlock" => rwlock_timedwrlock,
+        "pthread_rwlock_clockrdlock" => rwlock_timedrdlock, "pthread_rwlock_clockwrlock" => rwlock_timedwrlock,
+        "pthread_rwlock_unlock" => rwlock_unlock, "pthread_rwlock_init" => rwlock_init,
+        "pthread_rwlock_destroy" => rwlock_destroy,
+        "pthread_spin_lock" => spin_lock, "pthread_spin_trylock" => spin_trylock,
+        "pthread_spin_unlock" => spin_unlock, "pthread_spin_init" => spin_init,
+        "pthread_spin_destroy" => spin_destroy,
+    });
+}

@@ -1,0 +1,247 @@
+//! Mutexes, of all kinds. What a mutex holds is 0 if it is free, else the number of its holder plus 1, and above bit 32 how often
+//! its holder has locked it besides.
+#![allow(unsafe_code)]
+
+use mazurka_program::{FailureKind, ProcessId};
+
+use super::lifetime;
+use crate::runtime::memory::layout::peek;
+use crate::runtime::system::stubs::{Passing, Stub, stubs};
+use crate::runtime::system::user::{caller, object_at, operate_on};
+use crate::runtime::threads::arrive;
+use crate::runtime::threads::objects::{Class, ObjectId};
+use crate::runtime::threads::operation::{Operation, Step, Until, Wait};
+use crate::runtime::threads::world::{World, current};
+
+/// What happens when the holder locks again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Normal,
+    Recursive,
+    Checked,
+}
+
+/// Where the C library has the kind in `pthread_mutex_t`, and in `pthread_mutexattr_t`.
+const KIND: usize = 16;
+const AGAIN: u64 = 1 << 32;
+
+fn holder(value: u64) -> Option<u32> {
+    ((value & (AGAIN - 1)) as u32).checked_sub(1)
+}
+
+fn kind_of(address: usize) -> Kind {
+    // SAFETY: the program passes a mutex; a wild pointer faults, and the thread is thrown out.
+    match unsafe { peek(address + KIND, 4) } & 3 {
+        1 => Kind::Recursive,
+        2 => Kind::Checked,
+        _ => Kind::Normal,
+    }
+}
+
+/// The mutex at an address.
+fn mutex_at(address: usize, place: usize, name: &str) -> ObjectId {
+    object_at(address, Class::Mutex, place, name)
+}
+
+/// Takes the lock; waits until it is free, unless the thread has it.
+pub(crate) struct Lock {
+    pub(crate) mutex: ObjectId,
+    recursive: bool,
+}
+
+impl Lock {
+    /// For a thread that does not hold it.
+    pub(crate) fn new(mutex: ObjectId) -> Lock {
+        Lock { mutex, recursive: false }
+    }
+
+    fn take(&self, step: &mut Step<'_>) {
+        let value = step.value(self.mutex);
+        let taken = match holder(value) == Some(step.thread) {
+            true => value + AGAIN,
+            false => u64::from(step.thread) + 1,
+        };
+        step.set(self.mutex, taken);
+        step.world.note_holder(self.mutex, step.thread, step.place);
+    }
+}
+
+impl Operation for Lock {
+    fn wait(&self, _world: &World) -> Wait {
+        match self.recursive {
+            // Only the thread itself can change that.
+            true => Wait::Nothing,
+            false => Wait::Guard { object: self.mutex, until: Until::Free },
+        }
+    }
+
+    fn perform(&mut self, step: &mut Step<'_>) {
+        step.update(self.mutex);
+        self.take(step);
+    }
+
+    fn describe(&self, world: &World) -> String {
+        format!("pthread_mutex_lock({})", world.object_name(self.mutex))
+    }
+
+    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
+        let name = world.object_name(self.mutex);
+        match holder(world.objects.value(self.mutex)) {
+            Some(thread) => {
+                let since = world.held_since(self.mutex);
+                (format!("{name}, held by {}{since}", world.name_of(thread)), vec![ProcessId(thread)])
+            }
+            None => (name, Vec::new()),
+        }
+    }
+}
+
+/// Takes the lock if it is free.
+struct TryLock {
+    lock: Lock,
+    taken: bool,
+    times_out: bool,
+}
+
+impl Operation for TryLock {
+    fn perform(&mut self, step: &mut Step<'_>) {
+        // A failed attempt counts as an access of the same kind, so that the label does not vary.
+        step.update(self.lock.mutex);
+        let value = step.value(self.lock.mutex);
+        self.taken = value == 0 || self.lock.recursive && holder(value) == Some(step.thread);
+        if self.taken {
+            self.lock.take(step);
+        } else {
+            let note = if self.times_out { "timed out" } else { "it is taken" };
+            step.note(|| note.to_owned());
+        }
+    }
+
+    fn describe(&self, world: &World) -> String {
+        let name = if self.times_out { "timedlock" } else { "trylock" };
+        format!("pthread_mutex_{name}({})", world.object_name(self.lock.mutex))
+    }
+}
+
+struct Unlock {
+    mutex: ObjectId,
+}
+
+impl Operation for Unlock {
+    fn perform(&mut self, step: &mut Step<'_>) {
+        step.update(self.mutex);
+        let value = step.value(self.mutex);
+        step.set(self.mutex, value.saturating_sub(AGAIN));
+    }
+
+    fn describe(&self, world: &World) -> String {
+        format!("pthread_mutex_unlock({})", world.object_name(self.mutex))
+    }
+}
+
+/// Whether the running thread has a mutex.
+pub(crate) fn is_mine(mutex: ObjectId) -> bool {
+    // SAFETY: a thread of the world runs here.
+    let world = unsafe { &*current() };
+    holder(world.objects.value(mutex)) == Some(world.running)
+}
+
+extern "C-unwind" fn pthread_mutex_lock(address: usize) -> i32 {
+    let place = caller();
+    let mutex = mutex_at(address, place, "pthread_mutex_lock");
+    let recursive = match is_mine(mutex).then(|| kind_of(address)) {
+        Some(Kind::Checked) => return libc::EDEADLK,
+        Some(Kind::Recursive) => true,
+        _ => false,
+    };
+    operate_on(mutex, "pthread_mutex_lock", &mut Lock { mutex, recursive }, place);
+    0
+}
+
+fn try_lock(address: usize, times_out: bool, place: usize) -> bool {
+    let mutex = mutex_at(address, place, "pthread_mutex_trylock");
+    let recursive = kind_of(address) == Kind::Recursive;
+    let mut operation = TryLock { lock: Lock { mutex, recursive }, taken: false, times_out };
+    operate_on(mutex, "pthread_mutex_trylock", &mut operation, place);
+    operation.taken
+}
+
+extern "C-unwind" fn pthread_mutex_trylock(address: usize) -> i32 {
+    if try_lock(address, false, caller()) { 0 } else { libc::EBUSY }
+}
+
+/// Time is not modelled: it times out whenever the lock is taken when its turn comes.
+extern "C-unwind" fn pthread_mutex_timedlock(address: usize, _until: usize) -> i32 {
+    if try_lock(address, true, caller()) { 0 } else { libc::ETIMEDOUT }
+}
+
+extern "C-unwind" fn pthread_mutex_unlock(address: usize) -> i32 {
+    let place = caller();
+    let mutex = mutex_at(address, place, "pthread_mutex_unlock");
+    if !is_mine(mutex) {
+        if kind_of(address) == Kind::Checked {
+            return libc::EPERM;
+        }
+        // SAFETY: a thread of the world runs here.
+        let name = unsafe { (*current()).name_of((*current()).running) };
+        let message = format!("{name} unlocks a mutex that it has not locked");
+        arrive::fail_here(FailureKind::InvalidSync, message, place);
+    }
+    operate_on(mutex, "pthread_mutex_unlock", &mut Unlock { mutex }, place);
+    0
+}
+
+extern "C-unwind" fn pthread_mutex_init(address: usize, attributes: usize) -> i32 {
+    let place = caller();
+    // SAFETY: the attributes, if any, were initialised by the C library.
+    let kind = if attributes == 0 { 0 } else { (unsafe { peek(attributes, 4) }) as u32 & 3 };
+    initialise(address, kind, place);
+    0
+}
+
+fn initialise(address: usize, kind: u32, place: usize) {
+    lifetime::initialise(address, Class::Mutex, 40, 0, 0, place);
+    // SAFETY: the program passes memory for a mutex, of 40 bytes; a wild pointer faults.
+    unsafe {
+        std::ptr::with_exposed_provenance_mut::<u8>(address + KIND).cast::<u32>().write_unaligned(kind)
+    };
+}
+
+extern "C-unwind" fn pthread_mutex_destroy(address: usize) -> i32 {
+    lifetime::destroy(address, Class::Mutex, caller());
+    0
+}
+
+extern "C-unwind" fn mtx_init(address: usize, kind: i32) -> i32 {
+    // `mtx_recursive` is 1.
+    initialise(address, kind as u32 & 1, caller());
+    0
+}
+
+extern "C-unwind" fn mtx_destroy(address: usize) {
+    pthread_mutex_destroy(address);
+}
+
+/// What `threads.h` calls busy, and timed out.
+const THRD_BUSY: i32 = 1;
+const THRD_TIMEDOUT: i32 = 4;
+
+extern "C-unwind" fn mtx_trylock(address: usize) -> i32 {
+    if try_lock(address, false, caller()) { 0 } else { THRD_BUSY }
+}
+
+extern "C-unwind" fn mtx_timedlock(address: usize, _until: usize) -> i32 {
+    if try_lock(address, true, caller()) { 0 } else { THRD_TIMEDOUT }
+}
+
+/// What programs call.
+pub(crate) fn interposed(list: &mut Vec<Stub>) {
+    list.extend(stubs! { Passing::Plain;
+        "pthread_mutex_lock" => pthread_mutex_lock, "pthread_mutex_trylock" => pthread_mutex_trylock,
+        "pthread_mutex_timedlock" => pthread_mutex_timedlock,
+        "pthread_mutex_clocklock" => pthread_mutex_timedlock, "pthread_mutex_unlock" => pthread_mutex_unlock,
+        "pthread_mutex_init" => pthread_mutex_init, "pthread_mutex_destroy" => pthread_mutex_destroy,
+        "mtx_init" => mtx_init, "mtx_destroy" => mtx_destroy, "mtx_lock" => pthread_mutex_lock,
+        "mtx_trylock" => mtx_trylock, "mtx_timedlock" => mtx_timedlock, "mtx_unlock" => pthread_mutex_unlock,
+    });
+}

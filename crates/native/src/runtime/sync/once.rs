@@ -1,0 +1,130 @@
+//! What is done once: `pthread_once`, and the initialisation of static variables in C++.
+#![allow(unsafe_code)]
+
+use mazurka_program::{AccessKind, ProcessId};
+
+use crate::runtime::memory::access;
+use crate::runtime::system::exit;
+use crate::runtime::system::stubs::{Passing, Stub, stubs};
+use crate::runtime::system::user::{caller, object_at, operate_on};
+use crate::runtime::threads::objects::{Class, ObjectId};
+use crate::runtime::threads::operation::{Operation, Step, Until, Wait};
+use crate::runtime::threads::thread::Order;
+use crate::runtime::threads::world::{World, current};
+
+/// What a flag holds.
+const NEW: u64 = 0;
+const RUNNING: u64 = 1;
+const DONE: u64 = 2;
+
+/// Waits until nobody is at it; then it is done, or the thread is to do it.
+struct Begin {
+    flag: ObjectId,
+    first: bool,
+}
+
+impl Operation for Begin {
+    fn wait(&self, _world: &World) -> Wait {
+        Wait::Guard { object: self.flag, until: Until::IsNot(RUNNING) }
+    }
+
+    fn perform(&mut self, step: &mut Step<'_>) {
+        self.first = step.value(self.flag) == NEW;
+        let location = step.world.objects.location(self.flag);
+        let kind = if self.first || step.world.foresee { AccessKind::Update } else { AccessKind::Read };
+        step.touch(location, kind);
+        if self.first {
+            step.set(self.flag, RUNNING);
+        } else {
+            step.note(|| "it was done before".to_owned());
+        }
+        if !step.world.foresee {
+            step.varies();
+        }
+    }
+
+    fn describe(&self, world: &World) -> String {
+        format!("begin once {}", world.object_name(self.flag))
+    }
+
+    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
+        (format!("{} to be done by another thread", world.object_name(self.flag)), Vec::new())
+    }
+}
+
+/// It is done, or given up.
+struct End {
+    flag: ObjectId,
+    value: u64,
+}
+
+impl Operation for End {
+    fn perform(&mut self, step: &mut Step<'_>) {
+        step.update(self.flag);
+        step.set(self.flag, self.value);
+    }
+
+    fn describe(&self, world: &World) -> String {
+        format!("end once {}", world.object_name(self.flag))
+    }
+}
+
+fn begin(address: usize, class: Class, place: usize) -> (ObjectId, bool) {
+    let flag = object_at(address, class, place, "once");
+    let mut begin = Begin { flag, first: false };
+    operate_on(flag, "once", &mut begin, place);
+    (flag, begin.first)
+}
+
+/// Whether the thread is to do what is done once. In C++ it says itself how that ended: it may have thrown.
+extern "C-unwind" fn once_begin(address: usize) -> i32 {
+    i32::from(begin(address, Class::Once, caller()).1)
+}
+
+extern "C-unwind" fn once_end(address: usize, done: i32) {
+    let place = caller();
+    let flag = object_at(address, Class::Once, place, "once");
+    operate_on(flag, "once", &mut End { flag, value: if done != 0 { DONE } else { NEW } }, place);
+}
+
+extern "C-unwind" fn pthread_once(address: usize, function: usize) -> i32 {
+    let place = caller();
+    let (flag, first) = begin(address, Class::Once, place);
+    if first {
+        // SAFETY: the program passes a function without arguments.
+        unsafe { exit::call(function, [0; 3]) };
+        operate_on(flag, "once", &mut End { flag, value: DONE }, place);
+    }
+    0
+}
+
+/// Of the variable that a flag is for: whether the thread is to initialise it.
+extern "C-unwind" fn guard_acquire(address: usize) -> i32 {
+    i32::from(begin(address, Class::StaticGuard, caller()).1)
+}
+
+/// Compiled code looks at the first byte before it asks.
+extern "C-unwind" fn guard_release(address: usize) {
+    let place = caller();
+    let flag = object_at(address, Class::StaticGuard, place, "once");
+    // SAFETY: a thread of the world runs here; the flag is memory of the program.
+    unsafe {
+        access::announce::<1>(current(), address, place, AccessKind::Write, Order::Release);
+        std::ptr::with_exposed_provenance_mut::<u8>(address).write(1);
+    }
+    operate_on(flag, "once", &mut End { flag, value: DONE }, place);
+}
+
+extern "C-unwind" fn guard_abort(address: usize) {
+    let place = caller();
+    let flag = object_at(address, Class::StaticGuard, place, "once");
+    operate_on(flag, "once", &mut End { flag, value: NEW }, place);
+}
+
+/// What programs call.
+pub(crate) fn interposed(list: &mut Vec<Stub>) {
+    list.extend(stubs! { Passing::Plain;
+        "mazurka_once_begin" => once_begin, "mazurka_once_end" => once_end, "pthread_once" => pthread_once, "call_once" => pthread_once, "__cxa_guard_acquire" => guard_acquire,
+        "__cxa_guard_release" => guard_release, "__cxa_guard_abort" => guard_abort,
+    });
+}

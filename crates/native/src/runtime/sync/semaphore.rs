@@ -1,0 +1,146 @@
+//! Semaphores.
+#![allow(unsafe_code)]
+
+use mazurka_program::{AccessKind, ProcessId};
+
+use super::lifetime;
+use crate::runtime::system::stubs::{Passing, Stub, stubs};
+use crate::runtime::system::user::{caller, object_at, operate_on, store};
+use crate::runtime::threads::objects::{Class, ObjectId};
+use crate::runtime::threads::operation::{Operation, Step, Until, Wait};
+use crate::runtime::threads::world::{World, current};
+
+/// Takes one: waits until it can, or tries.
+struct Down {
+    semaphore: ObjectId,
+    waits: bool,
+    taken: bool,
+}
+
+impl Operation for Down {
+    fn wait(&self, _world: &World) -> Wait {
+        match self.waits {
+            true => Wait::Guard { object: self.semaphore, until: Until::AtLeast(1) },
+            false => Wait::Nothing,
+        }
+    }
+
+    fn perform(&mut self, step: &mut Step<'_>) {
+        // A failed attempt counts as an access of the same kind, so that the label does not vary.
+        step.update(self.semaphore);
+        let value = step.value(self.semaphore);
+        self.taken = value > 0;
+        match self.taken {
+            true => step.set(self.semaphore, value - 1),
+            false => step.note(|| "there is none".to_owned()),
+        }
+    }
+
+    fn describe(&self, world: &World) -> String {
+        let name = if self.waits { "sem_wait" } else { "sem_trywait" };
+        format!("{name}({})", world.object_name(self.semaphore))
+    }
+
+    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
+        (format!("a post of {}", world.object_name(self.semaphore)), Vec::new())
+    }
+}
+
+/// Adds one.
+struct Up {
+    semaphore: ObjectId,
+}
+
+impl Operation for Up {
+    fn perform(&mut self, step: &mut Step<'_>) {
+        step.update(self.semaphore);
+        let value = step.value(self.semaphore);
+        step.set(self.semaphore, value + 1);
+    }
+
+    fn describe(&self, world: &World) -> String {
+        format!("sem_post({})", world.object_name(self.semaphore))
+    }
+}
+
+/// Looks how many there are.
+struct Look {
+    semaphore: ObjectId,
+    value: u64,
+}
+
+impl Operation for Look {
+    fn perform(&mut self, step: &mut Step<'_>) {
+        let location = step.world.objects.location(self.semaphore);
+        step.touch(location, AccessKind::Read);
+        self.value = step.value(self.semaphore);
+    }
+
+    fn describe(&self, world: &World) -> String {
+        format!("sem_getvalue({})", world.object_name(self.semaphore))
+    }
+}
+
+/// Sets the error number.
+pub(crate) fn fail(error: i32) -> i32 {
+    // SAFETY: a thread of the world runs here; the error number is that of this thread of the operating system.
+    unsafe { *(*current()).errno = error };
+    -1
+}
+
+fn down(address: usize, waits: bool, error: i32) -> i32 {
+    let place = caller();
+    let name = if waits { "sem_wait" } else { "sem_trywait" };
+    let semaphore = object_at(address, Class::Semaphore, place, name);
+    let mut down = Down { semaphore, waits, taken: false };
+    operate_on(semaphore, name, &mut down, place);
+    if down.taken { 0 } else { fail(error) }
+}
+
+extern "C-unwind" fn sem_init(address: usize, _shared: i32, value: u32) -> i32 {
+    lifetime::initialise(address, Class::Semaphore, 32, u64::from(value), 1, caller());
+    0
+}
+
+extern "C-unwind" fn sem_destroy(address: usize) -> i32 {
+    lifetime::destroy(address, Class::Semaphore, caller());
+    0
+}
+
+extern "C-unwind" fn sem_wait(address: usize) -> i32 {
+    down(address, true, 0)
+}
+
+extern "C-unwind" fn sem_trywait(address: usize) -> i32 {
+    down(address, false, libc::EAGAIN)
+}
+
+/// Time is not modelled: it times out whenever there is none when its turn comes.
+extern "C-unwind" fn sem_timedwait(address: usize, _until: usize) -> i32 {
+    down(address, false, libc::ETIMEDOUT)
+}
+
+extern "C-unwind" fn sem_post(address: usize) -> i32 {
+    let place = caller();
+    let semaphore = object_at(address, Class::Semaphore, place, "sem_post");
+    operate_on(semaphore, "sem_post", &mut Up { semaphore }, place);
+    0
+}
+
+extern "C-unwind" fn sem_getvalue(address: usize, result: *mut i32) -> i32 {
+    let place = caller();
+    let semaphore = object_at(address, Class::Semaphore, place, "sem_getvalue");
+    let mut look = Look { semaphore, value: 0 };
+    operate_on(semaphore, "sem_getvalue", &mut look, place);
+    store(result, look.value as i32, place);
+    0
+}
+
+/// What programs call.
+pub(crate) fn interposed(list: &mut Vec<Stub>) {
+    list.extend(stubs! { Passing::Plain;
+        "sem_init" => sem_init, "sem_destroy" => sem_destroy, "sem_wait" => sem_wait, "sem_trywait" => sem_trywait,
+        "sem_timedwait" => sem_timedwait, "sem_clockwait" => sem_timedwait, "sem_post" => sem_post,
+        "sem_getvalue" => sem_getvalue,
+    });
+}

@@ -1,0 +1,223 @@
+//! Threads: creation, join, identity, and what lets others go first.
+#![allow(unsafe_code)]
+
+use mazurka_program::{AccessKind, FailureKind, ProcessId};
+
+use crate::runtime::system::stubs::{Passing, Stub, stubs};
+use crate::runtime::system::user::{caller, store};
+use crate::runtime::threads::arrive;
+use crate::runtime::threads::operation::{Operation, Step, Wait};
+use crate::runtime::threads::thread::{Body, Status};
+use crate::runtime::threads::world::{World, current};
+
+/// What `pthread_self` gives for thread 0; so that a number is not mistaken for an identity.
+const FIRST: usize = 0x7a00_0000_1000;
+const APART: usize = 0x1000;
+
+/// The identity of a thread, as the program knows it.
+fn identity(thread: u32) -> usize {
+    FIRST + thread as usize * APART
+}
+
+/// The thread of an identity.
+fn thread_of(world: &World, identity: usize) -> Option<u32> {
+    let at = identity.checked_sub(FIRST).filter(|at| at.is_multiple_of(APART))? / APART;
+    let known = world.threads.get(at).is_some_and(|thread| thread.status != Status::Absent);
+    known.then_some(at as u32)
+}
+
+/// Creates a thread.
+struct Create {
+    body: Body,
+    detached: bool,
+    created: Option<u32>,
+}
+
+impl Operation for Create {
+    fn spawns(&self) -> bool {
+        true
+    }
+
+    fn perform(&mut self, step: &mut Step<'_>) {
+        let parent = step.thread;
+        let ordinal = step.world.thread(parent).spawned;
+        step.world.thread_mut(parent).spawned += 1;
+        step.world.alone = false;
+        self.created = step.world.add(Some(parent), ordinal, self.body);
+        if let Some(child) = self.created {
+            step.world.thread_mut(child).detached = self.detached;
+            step.world.thread_mut(child).created = step.place;
+            if let Body::Posix(_, argument) = self.body {
+                step.world.note_task(child, argument);
+            }
+            step.world.label.spawned.push(ProcessId(child));
+        }
+    }
+
+    fn describe(&self, world: &World) -> String {
+        let name = self.created.map(|child| world.name_of(child));
+        format!("pthread_create({})", name.unwrap_or_default())
+    }
+}
+
+fn create(result: *mut usize, body: Body, detached: bool, place: usize) -> bool {
+    let mut create = Create { body, detached, created: None };
+    arrive::operate(&mut create, place);
+    match create.created {
+        Some(child) => store(result, identity(child), place),
+        // There is no room: the execution is over.
+        None => arrive::stop_here(),
+    }
+    true
+}
+
+/// Where the C library has it in `pthread_attr_t` whether a thread is detached: bit 0 of the flags.
+const FLAGS: usize = 8;
+
+extern "C-unwind" fn pthread_create(
+    result: *mut usize,
+    attributes: *const u8,
+    function: usize,
+    argument: usize,
+) -> i32 {
+    let place = caller();
+    // SAFETY: the attributes, if any, were initialised by the C library.
+    let detached = !attributes.is_null() && unsafe { attributes.add(FLAGS).cast::<u32>().read() } & 1 == 1;
+    create(result, Body::Posix(function, argument), detached, place);
+    0
+}
+
+extern "C-unwind" fn thrd_create(result: *mut usize, function: usize, argument: usize) -> i32 {
+    create(result, Body::Standard(function, argument), false, caller());
+    0
+}
+
+/// Waits for the end of a thread.
+struct Join {
+    target: u32,
+    wrong: Option<&'static str>,
+}
+
+impl Operation for Join {
+    fn wait(&self, _world: &World) -> Wait {
+        Wait::Own
+    }
+
+    fn ready(&self, world: &World, _thread: u32) -> bool {
+        world.thread(self.target).status == Status::Finished
+    }
+
+    fn perform(&mut self, step: &mut Step<'_>) {
+        let end = step.world.end_of(self.target);
+        step.touch(end, AccessKind::Read);
+        step.waited_for(end);
+        let target = step.world.thread_mut(self.target);
+        self.wrong = match (target.joined, target.detached) {
+            (true, _) => Some("the thread was joined before"),
+            (_, true) => Some("the thread is detached"),
+            _ => None,
+        };
+        target.joined = true;
+        let handle = target.handle;
+        step.touch(handle, AccessKind::Update);
+    }
+
+    fn describe(&self, world: &World) -> String {
+        format!("pthread_join({})", world.name_of(self.target))
+    }
+
+    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
+        (format!("the end of {}", world.name_of(self.target)), vec![ProcessId(self.target)])
+    }
+}
+
+/// Waits for a thread; gives what it returned.
+fn join(thread: usize, place: usize) -> usize {
+    // SAFETY: a thread of the world runs here; the references end before it is suspended.
+    let target = unsafe { thread_of(&*current(), thread) };
+    let wrong =
+        |what: &str| arrive::fail_here(FailureKind::InvalidSync, format!("pthread_join: {what}"), place);
+    let Some(target) = target else { wrong("this is no thread of the program") };
+    let mut join = Join { target, wrong: None };
+    arrive::operate(&mut join, place);
+    if let Some(what) = join.wrong {
+        wrong(what);
+    }
+    // SAFETY: as above.
+    unsafe { (*current()).thread(target).result }
+}
+
+extern "C-unwind" fn pthread_join(thread: usize, result: *mut usize) -> i32 {
+    let place = caller();
+    let value = join(thread, place);
+    if !result.is_null() {
+        store(result, value, place);
+    }
+    0
+}
+
+extern "C-unwind" fn thrd_join(thread: usize, result: *mut i32) -> i32 {
+    let place = caller();
+    let value = join(thread, place);
+    if !result.is_null() {
+        store(result, value as i32, place);
+    }
+    0
+}
+
+/// Says that nobody will join a thread.
+struct Detach {
+    target: u32,
+}
+
+impl Operation for Detach {
+    fn perform(&mut self, step: &mut Step<'_>) {
+        let target = step.world.thread_mut(self.target);
+        target.detached = true;
+        let handle = target.handle;
+        step.touch(handle, AccessKind::Update);
+    }
+
+    fn describe(&self, world: &World) -> String {
+        format!("pthread_detach({})", world.name_of(self.target))
+    }
+}
+
+extern "C-unwind" fn pthread_detach(thread: usize) -> i32 {
+    let place = caller();
+    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
+    match unsafe { thread_of(&*current(), thread) } {
+        Some(target) => {
+            arrive::operate(&mut Detach { target }, place);
+            0
+        }
+        None => libc::ESRCH,
+    }
+}
+
+extern "C-unwind" fn pthread_self() -> usize {
+    // SAFETY: a thread of the world runs here.
+    identity(unsafe { (*current()).running })
+}
+
+extern "C-unwind" fn pthread_equal(a: usize, b: usize) -> i32 {
+    i32::from(a == b)
+}
+
+/// To sleep or to yield is nothing to wait for: others may go first at every operation anyhow.
+extern "C-unwind" fn go_on() -> i32 {
+    0
+}
+
+/// What programs call.
+pub(crate) fn interposed(list: &mut Vec<Stub>) {
+    list.extend(stubs! { Passing::Plain;
+        "pthread_create" => pthread_create, "pthread_join" => pthread_join, "pthread_detach" => pthread_detach,
+        "pthread_self" => pthread_self, "pthread_equal" => pthread_equal,
+        "thrd_create" => thrd_create, "thrd_join" => thrd_join, "thrd_detach" => pthread_detach,
+        "thrd_current" => pthread_self, "thrd_equal" => pthread_equal,
+        "sched_yield" => go_on, "pthread_yield" => go_on, "thrd_yield" => go_on, "sleep" => go_on, "usleep" => go_on,
+        "nanosleep" => go_on, "clock_nanosleep" => go_on, "thrd_sleep" => go_on,
+        "pthread_setname_np" => go_on, "pthread_setconcurrency" => go_on,
+    });
+}

@@ -1,0 +1,217 @@
+//! Faults of the program: a modelled thread that does what the machine refuses is thrown out of its
+//! coroutine.
+//!
+//! The handler runs on a stack of its own. If a modelled thread runs, it either makes a page of variables
+//! writable (see [`crate::runtime::memory::image`]) and has the instruction repeated, or sets the registers
+//! so that the coroutine ends when the handler returns. Faults elsewhere go to the handler that was there
+//! before.
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::OnceLock;
+
+use mazurka_program::FailureKind;
+
+use super::{hang, limits};
+use crate::runtime::memory::layout::PAGE;
+use crate::runtime::threads::stops::Why;
+use crate::runtime::threads::thread::Routine;
+use crate::runtime::threads::world::{World, current};
+
+/// Why a thread was thrown out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    signal: c_int,
+    address: usize,
+    /// The instruction.
+    place: usize,
+    overflow: bool,
+    /// If it was the timer that struck.
+    stopped: Option<Why>,
+}
+
+thread_local! {
+    static FAULT: Cell<Option<Fault>> = const { Cell::new(None) };
+    static HAS_STACK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Why the coroutine that ran last was thrown out, if it was.
+pub(crate) fn take_fault() -> Option<Fault> {
+    FAULT.with(Cell::take)
+}
+
+/// The handlers that were there before ours.
+static BEFORE: OnceLock<Vec<(c_int, libc::sigaction)>> = OnceLock::new();
+
+/// Installs the handlers, and gives this thread a stack for them.
+pub(crate) fn install() {
+    if !HAS_STACK.with(|cell| cell.replace(true)) {
+        give_stack();
+    }
+    BEFORE.get_or_init(|| {
+        let signals = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, hang::SIGNAL];
+        // SAFETY: the actions are complete, and the handler does only what a handler may: it reads and writes
+        // thread-local variables that need no initialisation, and what belongs to the thread that it
+        // interrupted.
+        signals.map(|signal| (signal, unsafe { take_over(signal) })).to_vec()
+    });
+    hang::start();
+}
+
+/// # Safety
+/// [`handle`] must be fit for the signal.
+unsafe fn take_over(signal: c_int) -> libc::sigaction {
+    // SAFETY: zeros are a valid action, and the rest is set.
+    unsafe {
+        let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
+        action.sa_sigaction = handle as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER | libc::SA_RESTART;
+        let mut before = MaybeUninit::<libc::sigaction>::zeroed();
+        libc::sigaction(signal, &action, before.as_mut_ptr());
+        before.assume_init()
+    }
+}
+
+/// Handlers need a stack of their own: that of the thread may be the one that overflowed.
+fn give_stack() {
+    // SAFETY: the stack is made for this thread and never freed.
+    unsafe {
+        let mut before = MaybeUninit::<libc::stack_t>::zeroed().assume_init();
+        libc::sigaltstack(ptr::null(), &mut before);
+        if before.ss_flags & libc::SS_DISABLE == 0 && before.ss_size >= 8 * PAGE {
+            return;
+        }
+        let size = 16 * PAGE;
+        let stack = Box::leak(vec![0u8; size].into_boxed_slice());
+        let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: size };
+        libc::sigaltstack(&stack, ptr::null_mut());
+    }
+}
+
+extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the system gives valid pointers. If there is a world, it is alive; if the stack pointer is on
+    // the stack of its running thread, that thread was interrupted, and its coroutine is alive.
+    unsafe {
+        let address = (*info).si_addr() as usize;
+        let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        let world = current();
+        if !world.is_null() && signal == libc::SIGSEGV && (*world).image.first_write(address) {
+            return;
+        }
+        let place = registers[libc::REG_RIP as usize] as usize;
+        let stack_pointer = registers[libc::REG_RSP as usize] as usize;
+        let interrupted = interrupted(world, stack_pointer);
+        let mut stopped = None;
+        if signal == hang::SIGNAL {
+            limits::look();
+            stopped = interrupted.and_then(|_| hang::why_stop(world, place));
+            if stopped.is_none() {
+                return;
+            }
+        }
+        let Some((routine, limit)) = interrupted else { return delegate(signal, info, context) };
+        let overflow = signal == libc::SIGSEGV && (limit..limit + PAGE).contains(&address);
+        FAULT.with(|cell| cell.set(Some(Fault { signal, address, place, overflow, stopped })));
+        leave(registers, routine);
+    }
+}
+
+/// The coroutine of the running thread, and the lowest address of its stack, if that is where the stack
+/// pointer is.
+///
+/// # Safety
+/// The world must be alive, or null.
+unsafe fn interrupted(world: *mut World, stack_pointer: usize) -> Option<(*const Routine, usize)> {
+    if world.is_null() {
+        return None;
+    }
+    // SAFETY: by the contract of this function.
+    let (threads, running) = unsafe { (&(*world).threads, (*world).running) };
+    let thread = threads.get(running as usize)?;
+    let limit = thread.slot.stack_limit;
+    (limit..thread.slot.stack_base).contains(&stack_pointer).then(|| (thread.routine().cast_const(), limit))
+}
+
+/// Has the coroutine that runs end when the handler returns.
+///
+/// # Safety
+/// The registers must be those of the coroutine.
+unsafe fn leave(registers: &mut [libc::greg_t; 23], routine: *const Routine) {
+    // SAFETY: the coroutine runs, so it is alive, and its registers are set as it asks.
+    let to = unsafe { (*routine).trap_handler().setup_trap_handler(|| ()) };
+    registers[libc::REG_RIP as usize] = to.rip as i64;
+    registers[libc::REG_RSP as usize] = to.rsp as i64;
+    registers[libc::REG_RBP as usize] = to.rbp as i64;
+    registers[libc::REG_RDI as usize] = to.rdi as i64;
+    registers[libc::REG_RSI as usize] = to.rsi as i64;
+}
+
+/// # Safety
+/// The arguments must be those of a handler.
+unsafe fn delegate(signal: c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let before = BEFORE.get().and_then(|all| all.iter().find(|before| before.0 == signal));
+    let handler = before.map_or(libc::SIG_DFL, |before| before.1.sa_sigaction);
+    // SAFETY: the handler before ours was installed for this signal, with the flags that say how it is
+    // called.
+    unsafe {
+        if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
+            // The instruction faults again, and nobody handles it.
+            libc::signal(signal, libc::SIG_DFL);
+        } else if before.is_some_and(|before| before.1.sa_flags & libc::SA_SIGINFO != 0) {
+            let call: extern "C" fn(c_int, *mut libc::siginfo_t, *mut libc::c_void) =
+                std::mem::transmute(handler);
+            call(signal, info, context);
+        } else {
+            let call: extern "C" fn(c_int) = std::mem::transmute(handler);
+            call(signal);
+        }
+    }
+}
+
+impl World {
+    /// A thread was thrown out by a signal.
+    #[cold]
+    pub(crate) fn report_fault(&mut self, thread: u32, fault: Fault) {
+        let name = self.name_of(thread);
+        let Fault { signal, address, overflow, stopped, .. } = fault;
+        self.over = true;
+        if stopped == Some(Why::Limit) {
+            return;
+        }
+        let is_new = stopped.is_some() && self.stops.note(self.depth, thread);
+        let (kind, message) = match signal {
+            _ if overflow => {
+                let size = self.slots.stack_size() / 1024;
+                (FailureKind::StackOverflow, format!("{name} overflowed its stack of {size} KiB"))
+            }
+            hang::SIGNAL => {
+                let seconds = self.options.patience.as_secs_f64();
+                (FailureKind::Hang, format!("{name} has run for {seconds} s without coming to an operation"))
+            }
+            libc::SIGFPE => {
+                (FailureKind::Arithmetic, format!("{name} divides by zero, or overflows a division"))
+            }
+            libc::SIGILL => (FailureKind::Memory, format!("{name} runs an instruction that is none")),
+            _ if address == 0 => (FailureKind::Memory, format!("{name} uses a null pointer, or a wild one")),
+            _ => (
+                FailureKind::Memory,
+                format!("{name} accesses {address:#x}, where there is no memory for it"),
+            ),
+        };
+        // Places of calls are after them; that of a fault is the instruction.
+        let place = fault.place + 1;
+        if kind == FailureKind::Hang {
+            // The timer strikes anywhere in the loop, so that is no part of the failure, which must repeat
+            // itself.
+            let called = || self.place(self.read_stack(thread, self.registers().0)?);
+            if is_new {
+                self.stuck = self.place(place).or_else(called).map(|at| (name, at));
+            }
+            return self.report(kind, message, 0);
+        }
+        self.report(kind, message, place);
+    }
+}

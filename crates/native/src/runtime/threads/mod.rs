@@ -1,0 +1,14 @@
+//! The core: threads as coroutines, their operations, and the executions that a search asks for.
+
+pub(crate) mod arrive;
+pub(crate) mod objects;
+pub(crate) mod operation;
+pub(crate) mod races;
+pub(crate) mod run;
+pub(crate) mod script;
+pub(crate) mod selfcheck;
+pub(crate) mod snapshot;
+pub(crate) mod spin;
+pub(crate) mod stops;
+pub(crate) mod thread;
+pub(crate) mod world;
