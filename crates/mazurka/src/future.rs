@@ -34,11 +34,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use mazurka_program::{AccessKind, Location, ProcessId};
+use mazurka_threads::waiters::Spuriously;
 
-use crate::runtime::cells::Until;
+use mazurka_threads::values::Until;
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{Operation, Step, Wait};
-use crate::runtime::waiters::Quirk;
 use crate::runtime::{
     Described, World, is_end_of_execution, note_panic, operate, stop_without, with_world, world,
 };
@@ -51,7 +51,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 fn block_on_at<F: Future>(future: F, place: &'static Caller<'static>) -> F::Output {
-    let token = with_world(|world| (world.running, world.make(world.running, OwnKind::Handle)));
+    let token = with_world(|world| (world.execution.schedule.running, world.make(world.execution.schedule.running, OwnKind::Handle)));
     let Some((process, token)) = token else { return block_on_outside(future) };
     let task = Task { origin: Origin::now("waker", place), process, token };
     let waker = Waker::from(Arc::new(task));
@@ -62,7 +62,7 @@ fn block_on_at<F: Future>(future: F, place: &'static Caller<'static>) -> F::Outp
             return output;
         }
         let spurious =
-            with_world(|world| world.spurious.polls && !world.waiters.has(Quirk::Poll, world.running));
+            with_world(|world| world.search.spurious.polls && !world.execution.waiters.has(Spuriously::Polls, world.execution.schedule.running));
         let mut sleep = Sleep { token, spurious: spurious == Some(true), slept: false };
         operate(&mut sleep, place);
         if !sleep.slept {
@@ -163,7 +163,7 @@ impl Operation for Sleep {
     fn perform(&mut self, step: &mut Step<'_>) {
         step.touch(self.token, AccessKind::Update);
         if step.peek(self.token) == 0 {
-            step.world.waiters.note(Quirk::Poll, step.process);
+            step.world.execution.waiters.note(Spuriously::Polls, step.process);
             step.note(|| "polled though nobody woke it".to_owned());
         }
         step.set(self.token, 0);
@@ -192,7 +192,7 @@ where
 {
     let place = Caller::caller();
     let done = with_world(|world| {
-        let done = world.make(world.running, OwnKind::Handle);
+        let done = world.make(world.execution.schedule.running, OwnKind::Handle);
         world.describe(done, Described { kind: "task", created: place });
         done
     });
@@ -250,7 +250,7 @@ impl<T> Shared<T> {
             Err(payload) if is_end_of_execution(&*payload) => resume_unwind(payload),
             Err(payload) => {
                 note_panic(&*payload);
-                Err(Panic { process: with_world(|world| world.running), payload })
+                Err(Panic { process: with_world(|world| world.execution.schedule.running), payload })
             }
             Ok(value) => Ok(value),
         };
@@ -376,7 +376,7 @@ impl<T> Future for JoinHandle<T> {
 /// Somebody was told of the panic of a task.
 fn told(task: ProcessId) {
     with_world(|world| {
-        world.panics.iter_mut().filter(|panic| panic.process == task).for_each(|panic| panic.told = true);
+        world.execution.panics.iter_mut().filter(|panic| panic.process == task).for_each(|panic| panic.told = true);
     });
 }
 

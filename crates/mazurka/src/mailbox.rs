@@ -40,11 +40,11 @@ use crate::sync::mpsc::queue::Queue;
 pub fn mailbox<T>() -> (Address<T>, Mailbox<T>) {
     let origin = Origin::now("mailbox", Caller::caller());
     let order = with_world(|world| {
-        if world.foresee {
+        if world.search.foresee {
             // What a receive touches depends on what it finds.
             world.fail(Stop::Unsupported("a mailbox is not supported by source; use optimal".to_owned()));
         }
-        let order = world.make(world.running, OwnKind::Handle);
+        let order = world.make(world.execution.schedule.running, OwnKind::Handle);
         world.describe(order, Described { kind: "mailbox", created: origin.created });
         order
     });

@@ -10,6 +10,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr;
 
 use mazurka_program::ProcessId;
+use mazurka_threads::lifetime::Reset;
 
 use super::heap::{self, Maker};
 use super::identity::Base;
@@ -142,14 +143,16 @@ pub(crate) struct Log {
     paused: bool,
 }
 
+/// Forgets everything.
+impl Reset for Log {
+    fn reset(&mut self) {
+        self.len = 0;
+    }
+}
+
 impl Log {
     pub(crate) const fn new() -> Log {
         Log { entries: ptr::null_mut(), len: 0, capacity: 0, process: ProcessId(0), step: 0, paused: false }
-    }
-
-    /// Forgets everything: a new execution begins.
-    pub(crate) fn clear(&mut self) {
-        self.len = 0;
     }
 
     /// Who allocates from now on.

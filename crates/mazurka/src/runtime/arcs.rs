@@ -13,6 +13,7 @@
 use std::panic::Location as Caller;
 
 use mazurka_program::{AccessKind, Location, ProcessId, Stop};
+use mazurka_threads::lifetime::Reset;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::World;
@@ -49,8 +50,8 @@ struct Handle {
     made: &'static Caller<'static>,
 }
 
-impl Arcs {
-    pub(super) fn clear(&mut self) {
+impl Reset for Arcs {
+    fn reset(&mut self) {
         self.handles.clear();
     }
 }
@@ -95,7 +96,7 @@ impl World {
     /// Whether `Arc`s of a type are followed.
     #[inline]
     pub(crate) fn follows(&self, name: &'static str) -> bool {
-        !self.arcs.followed.is_empty() && self.arcs.followed.contains(name)
+        !self.execution.arcs.followed.is_empty() && self.execution.arcs.followed.contains(name)
     }
 
     /// The location of the first handle of what lives at an address.
@@ -111,13 +112,13 @@ impl World {
 
     /// Where a handle of what lives at an address was made.
     pub(crate) fn where_made(&self, address: usize, handle: Location) -> Option<&'static Caller<'static>> {
-        let handles = self.arcs.handles.get(&address)?;
+        let handles = self.execution.arcs.handles.get(&address)?;
         handles.iter().find(|other| other.location == handle).map(|handle| handle.made)
     }
 
     fn root_handle(&mut self, address: usize, alive: bool, made: &'static Caller<'static>) -> Location {
-        let (location, children) = self.two_locations(self.running);
-        let handles = self.arcs.handles.entry(address).or_default();
+        let (location, children) = self.two_locations(self.execution.schedule.running);
+        let handles = self.execution.arcs.handles.entry(address).or_default();
         // Something else may have lived there.
         handles.clear();
         handles.push(Handle { path: vec![location], location, children, strong: true, alive, made });
@@ -134,7 +135,7 @@ impl World {
         made: &'static Caller<'static>,
     ) -> Location {
         let (location, children) = self.two_locations(process);
-        let handles = self.arcs.handles.entry(address).or_default();
+        let handles = self.execution.arcs.handles.entry(address).or_default();
         let parent = handles.iter().find(|handle| handle.location == parent);
         let mut path = parent.map_or(Vec::new(), |parent| parent.path.clone());
         path.push(location);
@@ -150,7 +151,7 @@ impl World {
 
 impl Act<'_> {
     fn handles<'a>(&self, step: &'a Step<'_>) -> &'a [Handle] {
-        step.world.arcs.handles.get(&self.address).map_or(&[], Vec::as_slice)
+        step.world.execution.arcs.handles.get(&self.address).map_or(&[], Vec::as_slice)
     }
 
     /// Goes through the other handles, reading the strong ones (or all), up to the first of these that lives. Tells whether
@@ -191,7 +192,7 @@ impl Act<'_> {
 
     fn set_alive(&self, step: &mut Step<'_>, alive: bool) {
         step.touch(self.handle, AccessKind::Write);
-        let handles = step.world.arcs.handles.get_mut(&self.address);
+        let handles = step.world.execution.arcs.handles.get_mut(&self.address);
         for handle in handles.into_iter().flatten().filter(|handle| handle.location == self.handle) {
             handle.alive = alive;
         }
@@ -211,7 +212,7 @@ impl Act<'_> {
 
 impl Operation for Act<'_> {
     fn perform(&mut self, step: &mut Step<'_>) {
-        if step.world.foresee {
+        if step.world.search.foresee {
             let message =
                 "an Arc whose count or whose last drop matters is not supported by source; use optimal";
             step.world.fail(Stop::Bound(message.to_owned()));

@@ -1,11 +1,11 @@
 //! Operations: what a modelled process stops at, and what its step does then.
 
-use mazurka_program::{AccessKind, Label, Location, Observed, ProcessId};
+use mazurka_program::{AccessKind, Guard, Label, Location, Observed, ProcessId};
+use mazurka_threads::values::Until;
 
 use std::panic::Location as Caller;
 
 use super::World;
-use super::cells::Until;
 
 /// What must hold before a step can be taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,6 +14,8 @@ pub(crate) enum Wait {
     Nothing,
     /// What another process can undo: a lock is free. Its races are those of a guard.
     Guard { location: Location, until: Until },
+    /// That something which a spin loop read is another.
+    Change(Guard),
     /// What nobody else can undo: a process has ended, a message is there. [`Operation::ready`] tells; the step's label
     /// says which location it [waited for](Step::waited_for).
     Own,
@@ -95,8 +97,9 @@ impl World {
     /// Writes a location, in the step that is being taken. Gives whether that leaves it as it was.
     #[inline]
     pub(crate) fn rewrite(&mut self, location: Location, value: u64) -> bool {
-        let written = self.cells.write(location, value, self.depth + 1);
-        self.changed |= written.watched;
+        let depth = self.execution.schedule.depth + 1;
+        let written = self.execution.values.set(location, value, depth);
+        self.execution.schedule.changed |= written.watched;
         !written.changed
     }
 }
@@ -105,18 +108,14 @@ impl Step<'_> {
     /// The value of a location, without a trace of having looked.
     #[inline]
     pub(crate) fn peek(&self, location: Location) -> u64 {
-        self.world.cells.get(location)
+        self.world.value(location)
     }
 
     /// Sets a location, without a trace of having done so: the label must tell it by [`Step::touch`].
     #[inline]
     pub(crate) fn set(&mut self, location: Location, value: u64) {
-        let depth = self.world.depth + 1;
-        if self.world.cells.get(location) != value {
-            self.world.silent = false;
-        }
-        self.world.cells.set(location, value, depth);
-        self.world.changed = true;
+        self.world.step.silent &= self.world.rewrite(location, value);
+        self.world.execution.schedule.changed = true;
     }
 
     /// Adds an access to the label.
@@ -130,7 +129,7 @@ impl Step<'_> {
     pub(crate) fn read(&mut self, location: Location, kind: AccessKind) -> u64 {
         self.touch(location, kind);
         let value = self.peek(location);
-        if self.world.story.is_some() {
+        if self.world.step.story.is_some() {
             self.world.tell_read(location, value);
         }
         value
@@ -139,8 +138,8 @@ impl Step<'_> {
     /// Writes a location that the label already has, or will have, as one that people want to hear of.
     #[inline]
     pub(crate) fn write(&mut self, location: Location, value: u64) {
-        self.world.silent &= self.world.rewrite(location, value);
-        if self.world.story.is_some() {
+        self.world.step.silent &= self.world.rewrite(location, value);
+        if self.world.step.story.is_some() {
             self.world.tell_write(location, value);
         }
     }
@@ -160,21 +159,21 @@ impl Step<'_> {
     /// Says that the process holds a lock from now on.
     #[inline]
     pub(crate) fn acquired(&mut self, location: Location) {
-        if self.world.story.is_some() {
-            self.world.acquired.push((location, self.process, self.place));
+        if self.world.step.story.is_some() {
+            self.world.execution.acquired.push((location, self.process, self.place));
         }
     }
 
     /// Tells people something about the step: "timed out".
     pub(crate) fn note(&mut self, note: impl FnOnce() -> String) {
-        if let Some(story) = &mut self.world.story {
+        if let Some(story) = &mut self.world.step.story {
             story.note = Some(note());
         }
     }
 
     #[inline]
     pub(crate) fn label(&mut self) -> &mut Label {
-        &mut self.world.label
+        &mut self.world.step.label
     }
 }
 

@@ -33,12 +33,12 @@ fn note(info: &PanicHookInfo<'_>) {
     let message = message_of(info.payload());
     if LAST_WORDS.contains(&message.as_str()) {
         with_world(|world| {
-            let process = world.running;
-            let before = world.last_panic.take();
+            let process = world.execution.schedule.running;
+            let before = world.execution.last_panic.take();
             let what = before.as_ref().map_or(String::new(), |panic| format!(": {}", panic.message));
-            world.spoiled = true;
+            world.search.spoiled = true;
             UNFIT.set(true);
-            if world.ending {
+            if world.execution.ending {
                 return world.discover_bomb();
             }
             world.fail(Stop::Broken(mazurka_program::Failure {
@@ -58,8 +58,8 @@ fn note(info: &PanicHookInfo<'_>) {
         return;
     }
     with_world(|world| {
-        let (process, place) = (world.running, info.location().map(place_of));
-        world.last_panic = Some(Panicked { process, told: false, message, place });
+        let (process, place) = (world.execution.schedule.running, info.location().map(place_of));
+        world.execution.last_panic = Some(Panicked { process, told: false, message, place });
     });
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use mazurka_program::{GuardId, Location, ProcessId};
+use mazurka_program::{Guard, Location, ProcessId};
 
 use super::identity::OWN_KINDS;
 use super::operation::{Operation, Wait};
@@ -61,8 +61,8 @@ pub(crate) struct Pending {
     pub(crate) plain: bool,
     /// See [`Operation::branches`].
     pub(crate) branches: bool,
-    /// For [`Wait::Guard`].
-    pub(crate) guard: GuardId,
+    /// What it waits for that others can undo.
+    pub(crate) guard: Option<Guard>,
     /// The stack pointer there.
     pub(crate) top: usize,
 }

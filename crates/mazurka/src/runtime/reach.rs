@@ -56,7 +56,7 @@ fn look(world: &World, watch: &Watch, since: u64) -> Option<Vec<Block>> {
     let region = region::range();
     let mappings = outside(&region)?;
     let contents = Contents::of(world);
-    let mut apart = world.stacks.unused();
+    let mut apart = world.search.stacks.unused();
     // The frames of the check are the library's; above them are the variables of the thread.
     let base = base_of_stack();
     let stack = mappings.iter().find(|mapping| mapping.contains(&base))?;
@@ -85,7 +85,7 @@ fn look(world: &World, watch: &Watch, since: u64) -> Option<Vec<Block>> {
         reach.buffer.as_ptr().addr(),
         reach.inner.as_ptr().addr(),
     ];
-    let of_world = [std::ptr::from_ref(world).addr(), world.cells.address(), world.processes.as_ptr().addr()];
+    let of_world = [std::ptr::from_ref(world).addr(), world.execution.values.address(), world.processes.as_ptr().addr()];
     reach.begin(of_look.into_iter().chain(of_world));
     apart.extend(reach.blocks.iter().map(|block| block.start..block.start + block.size));
     apart.sort_unstable_by_key(|range| range.start);
@@ -118,9 +118,9 @@ struct Contents {
 
 impl Contents {
     fn of(world: &World) -> Contents {
-        let mut contents = Contents { roots: world.statics.copies().collect(), inner: Vec::new() };
-        for (base, location) in world.table.all() {
-            let word = world.cells.get(location) as usize;
+        let mut contents = Contents { roots: world.execution.statics.copies().collect(), inner: Vec::new() };
+        for (base, location) in world.search.table.all() {
+            let word = world.execution.values.get(location) as usize;
             match base {
                 Base::Static { .. } | Base::Copied { .. } => contents.roots.push(word),
                 Base::Heap { process, step, size, .. } => {
@@ -129,9 +129,9 @@ impl Contents {
                 Base::Stack { .. } | Base::Own { .. } => {}
             }
         }
-        let names = world.created.iter().filter_map(|&process| world.process(process).name.as_ref());
+        let names = world.execution.schedule.created.iter().filter_map(|&process| world.process(process).name.as_ref());
         contents.roots.extend(names.map(|name| name.as_ptr().addr()));
-        contents.roots.extend(world.last_panic.iter().map(|panic| panic.message.as_ptr().addr()));
+        contents.roots.extend(world.execution.last_panic.iter().map(|panic| panic.message.as_ptr().addr()));
         contents
     }
 }

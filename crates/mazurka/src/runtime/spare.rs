@@ -5,15 +5,15 @@
 use std::cell::Cell;
 use std::mem::take;
 
-use mazurka_program::{Label, Location, ProcessId, ProcessSet};
+use mazurka_threads::guards::Guards;
+use mazurka_threads::lifetime::Reset;
+use mazurka_threads::replay::Prefixes;
 
-use super::allocator::Log;
-use super::cells::Cells;
 use super::identity::NameTable;
 use super::process::Process;
 use super::script::Taken;
 use super::stacks::Stacks;
-use super::{Captured, Described, World};
+use super::{Described, Execution, StepState, World};
 
 /// What a large check used is not kept.
 const MAX_LOCATIONS: u32 = 1_024;
@@ -28,18 +28,14 @@ thread_local! {
 #[derive(Default)]
 pub(super) struct Spare {
     pub(super) table: NameTable,
-    pub(super) cells: Cells,
     pub(super) described: Vec<Option<Described>>,
-    pub(super) log: Log,
     pub(super) stacks: Option<Stacks>,
-    pub(super) processes: Vec<Process>,
-    pub(super) created: Vec<ProcessId>,
-    pub(super) starting: Vec<ProcessId>,
-    pub(super) guards: Vec<Captured>,
-    pub(super) label: Label,
-    pub(super) met: Vec<Location>,
+    pub(super) guards: Guards,
     pub(super) script: Vec<Taken>,
-    pub(super) enabled_at: Vec<ProcessSet>,
+    pub(super) execution: Execution,
+    pub(super) step: StepState,
+    pub(super) processes: Vec<Process>,
+    pub(super) prefixes: Prefixes,
 }
 
 impl Spare {
@@ -49,39 +45,35 @@ impl Spare {
     }
 
     /// Keeps what a world had whose last execution has been ended.
-    pub(super) fn keep(world: &mut World, enabled_at: &mut Vec<ProcessSet>) {
-        let large = world.table.count > MAX_LOCATIONS
-            || world.script.capacity().max(enabled_at.len()) > MAX_STEPS
-            || world.processes.len() > MAX_PROCESSES;
+    pub(super) fn keep(world: &mut World, prefixes: &mut Prefixes) {
+        let World { search, execution, step, processes } = world;
+        let large = search.table.count > MAX_LOCATIONS
+            || search.script.capacity().max(prefixes.len()) > MAX_STEPS
+            || processes.len() > MAX_PROCESSES;
         if large || !super::is_thread_fit() {
             return;
         }
-        world.table.clear();
-        world.described.clear();
-        world.log.clear();
-        world.processes.iter_mut().for_each(Process::renew);
-        world.created.clear();
-        world.starting.clear();
-        world.guards.clear();
-        world.label.clear();
-        world.shown.met.clear();
-        world.script.clear();
-        enabled_at.iter_mut().for_each(ProcessSet::clear);
+        search.table.clear();
+        search.described.clear();
+        search.guards.clear();
+        search.script.clear();
+        prefixes.clear();
+        processes.iter_mut().for_each(Process::renew);
+        execution.reset();
+        // What these know besides is of the check.
+        (execution.arcs, execution.living) = Default::default();
+        *step = StepState { label: take(&mut step.label), ..StepState::default() };
+        step.label.clear();
         let spare = Spare {
-            table: take(&mut world.table),
-            // What they hold belongs to executions that are over, and says so.
-            cells: take(&mut world.cells),
-            described: take(&mut world.described),
-            log: take(&mut world.log),
-            stacks: Some(world.stacks.hand_over()),
-            processes: take(&mut world.processes),
-            created: take(&mut world.created),
-            starting: take(&mut world.starting),
-            guards: take(&mut world.guards),
-            label: take(&mut world.label),
-            met: take(&mut world.shown.met),
-            script: take(&mut world.script),
-            enabled_at: take(enabled_at),
+            table: take(&mut search.table),
+            described: take(&mut search.described),
+            stacks: Some(search.stacks.hand_over()),
+            guards: take(&mut search.guards),
+            script: take(&mut search.script),
+            execution: take(execution),
+            step: take(step),
+            processes: take(processes),
+            prefixes: take(prefixes),
         };
         let _ = SPARE.try_with(|cell| cell.set(Some(Box::new(spare))));
     }

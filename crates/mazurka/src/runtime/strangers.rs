@@ -60,12 +60,12 @@ impl World {
             return;
         }
         let mut intrusions = INTRUSIONS.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(at) = intrusions.iter().position(|intrusion| intrusion.stamp == self.stamp) else { return };
+        let Some(at) = intrusions.iter().position(|intrusion| intrusion.stamp == self.execution.stamp) else { return };
         let Intrusion { message, place, .. } = intrusions.remove(at);
         drop(intrusions);
-        self.panics.clear();
-        self.failures.clear();
+        self.execution.panics.clear();
+        self.execution.findings.failures.clear();
         let (kind, place) = (FailureKind::InvalidSync, Some(place_of(place)));
-        self.failures.push(Failure { kind, message, place, process: None });
+        self.execution.findings.failures.push(Failure { kind, message, place, process: None });
     }
 }

@@ -291,7 +291,7 @@ impl<T: ?Sized> Drop for Arc<T> {
             return self.drop_followed();
         }
         leave_if_last(&self.real);
-        let before = if std::mem::needs_drop::<T>() { with_world(|world| world.operations) } else { None };
+        let before = if std::mem::needs_drop::<T>() { with_world(|world| world.execution.operations) } else { None };
         #[allow(unsafe_code)]
         // SAFETY: it is not used again.
         unsafe {
@@ -333,7 +333,7 @@ impl<T: ?Sized> Arc<T> {
 #[cold]
 fn drop_watched(before: u64, name: &'static str) {
     with_world(|world| {
-        if world.operations != before {
+        if world.execution.operations != before {
             world.discover_arc(name);
         }
     });

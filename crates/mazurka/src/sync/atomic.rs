@@ -261,7 +261,7 @@ macro_rules! common {
             /// Brings what the check knows back to where it lives.
             fn settle(&mut self) {
                 let bits = with_world(|world| {
-                    self.object.location(world.stamp).map(|location| world.cells.get(location))
+                    self.object.location(world.execution.stamp).map(|location| world.execution.values.get(location))
                 });
                 if let Some(bits) = bits.flatten() {
                     *self.real.get_mut() = Self::value(bits);

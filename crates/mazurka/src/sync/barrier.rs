@@ -8,11 +8,11 @@ use std::panic::Location as Caller;
 use std::sync as real;
 
 use mazurka_program::{AccessKind, Location, ProcessId};
+use mazurka_threads::sync::{self, Round};
+use mazurka_threads::values::Until;
 
-use crate::runtime::cells::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
-use crate::runtime::waiters::Waiter;
 use crate::runtime::{Whole, World, operate, with_world};
 
 /// As [`std::sync::Barrier`].
@@ -29,36 +29,20 @@ pub struct BarrierWaitResult(bool);
 struct Arrive {
     location: Location,
     threads: u64,
-    /// How many must have come before it can go on.
-    round: u64,
-    leader: bool,
+    round: Round,
 }
 
 impl Operation for Arrive {
     fn perform(&mut self, step: &mut Step<'_>) {
-        step.touch(self.location, AccessKind::Update);
-        let arrived = step.peek(self.location) + 1;
-        step.set(self.location, arrived);
+        let foresee = step.world.search.foresee;
+        let (round, woken) = sync::come_to_barrier(step, self.location, self.threads, foresee);
+        self.round = round;
         step.acquire(self.location);
+        for process in woken {
+            let wake = step.world.wake_of(process);
+            step.release(wake);
+        }
         step.release(self.location);
-        self.round = arrived.next_multiple_of(self.threads);
-        self.leader = arrived == self.round;
-        if step.world.foresee {
-            return;
-        }
-        if self.leader {
-            let woken: Vec<ProcessId> =
-                step.world.waiters.at(self.location).map(|waiter| waiter.process).collect();
-            for process in woken {
-                step.wake(process);
-                let wake = step.world.wake_of(process);
-                step.release(wake);
-            }
-            step.note(|| "the last one".to_owned());
-        } else {
-            step.world.waiters.add(Waiter { queue: self.location, process: step.process, lock: None });
-        }
-        step.varies();
     }
 
     fn describe(&self, world: &World) -> String {
@@ -84,7 +68,7 @@ impl Operation for GoOn {
     }
 
     fn ready(&self, world: &World, process: ProcessId) -> bool {
-        !world.waiters.contains(process)
+        !world.execution.waiters.contains(process)
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {
@@ -104,7 +88,7 @@ impl Operation for GoOn {
 
     fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
         let name = world.name_of_location(self.location);
-        let here = world.cells.get(self.location) % self.threads;
+        let here = world.value(self.location) % self.threads;
         (format!("more threads to come to `{name}`: {here} of {} are there", self.threads), Vec::new())
     }
 }
@@ -130,20 +114,20 @@ impl Barrier {
         };
         // A barrier for nobody lets everybody pass, as one for a single thread does.
         let threads = self.threads.max(1) as u64;
-        let mut arrive = Arrive { location, threads, round: 0, leader: true };
+        let mut arrive = Arrive { location, threads, round: Round { complete_at: 0, is_last: true } };
         operate(&mut arrive, place);
-        if !arrive.leader {
+        if !arrive.round.is_last {
             let go_on = with_world(|world| GoOn {
                 location,
                 threads,
-                round: world.foresee.then_some(arrive.round),
-                wake: world.wake_of(world.running),
+                round: world.search.foresee.then_some(arrive.round.complete_at),
+                wake: world.wake_of(world.execution.schedule.running),
             });
             if let Some(mut go_on) = go_on {
                 operate(&mut go_on, place);
             }
         }
-        BarrierWaitResult(arrive.leader)
+        BarrierWaitResult(arrive.round.is_last)
     }
 }
 

@@ -15,12 +15,13 @@ use std::sync as real;
 use std::sync::{LockResult, PoisonError};
 use std::time::{Duration, Instant};
 
-use mazurka_program::{AccessKind, Location, ProcessId, Stop};
+use mazurka_program::{Location, ProcessId, Stop};
+use mazurka_threads::sync::{self, Woken};
+use mazurka_threads::waiters::Spuriously;
 
 use super::mutex::{Lock, MutexGuard};
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
-use crate::runtime::waiters::Waiter;
 use crate::runtime::{Whole, World, operate, with_world};
 
 /// As [`std::sync::Condvar`].
@@ -58,14 +59,8 @@ struct Join {
 impl Operation for Join {
     fn perform(&mut self, step: &mut Step<'_>) {
         refuse_static_footprints(step);
-        // The label of a failure is that of a success.
-        step.touch(self.queue, AccessKind::Update);
-        step.touch(self.lock, AccessKind::Update);
-        self.two_locks = step.world.waiters.at(self.queue).any(|waiter| waiter.lock != Some(self.lock));
+        self.two_locks = !sync::join_queue(step, self.queue, self.lock);
         if !self.two_locks {
-            let waiter = Waiter { queue: self.queue, process: step.process, lock: Some(self.lock) };
-            step.world.waiters.add(waiter);
-            step.set(self.lock, 0);
             step.release(self.lock);
         }
     }
@@ -75,83 +70,50 @@ impl Operation for Join {
     }
 }
 
-/// How a wait ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Woken {
-    Notified,
-    TimedOut,
-    OfItself,
-}
-
 /// Wakes up.
 struct WakeUp {
     process: ProcessId,
-    queue: Location,
-    wake: Location,
-    times_out: bool,
-    /// Whether it may wake up of itself.
-    spurious: bool,
+    wake_up: sync::WakeUp,
     woken: Woken,
 }
 
 impl WakeUp {
-    fn new(world: &mut World, queue: Location, times_out: bool) -> WakeUp {
-        let process = world.running;
-        let spurious = world.spurious.wakeups && !world.waiters.woke_of_itself(process);
-        WakeUp { process, queue, wake: world.wake_of(process), times_out, spurious, woken: Woken::Notified }
-    }
-
-    /// Whether somebody must notify it.
-    fn depends_on_others(&self) -> bool {
-        !self.times_out && !self.spurious
+    fn new(world: &World, queue: Location, times_out: bool) -> WakeUp {
+        let process = world.running();
+        let before = world.execution.waiters.has(Spuriously::WakesUp, process);
+        let spurious = world.search.spurious.wakeups && !before;
+        let wake_up = sync::WakeUp { queue, times_out, spurious };
+        WakeUp { process, wake_up, woken: Woken::Notified }
     }
 }
 
 impl Operation for WakeUp {
     fn wait(&self) -> Wait {
-        if self.depends_on_others() { Wait::Own } else { Wait::Nothing }
+        if self.wake_up.depends_on_others() { Wait::Own } else { Wait::Nothing }
     }
 
     fn ready(&self, world: &World, process: ProcessId) -> bool {
-        !world.waiters.contains(process)
+        !world.execution.waiters.contains(process)
     }
 
     fn branches(&self) -> bool {
-        self.times_out && self.spurious
+        self.wake_up.branches()
     }
 
     fn alternatives(&self, world: &World) -> u32 {
-        if self.branches() && world.waiters.contains(self.process) { 2 } else { 1 }
+        self.wake_up.outcomes(&world.execution.waiters, self.process)
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {
-        if step.world.waiters.remove(step.process) {
-            step.touch(self.queue, AccessKind::Update);
-            if self.times_out && !(self.spurious && step.choice == 1) {
-                self.woken = Woken::TimedOut;
-                step.note(|| "timed out".to_owned());
-            } else {
-                self.woken = Woken::OfItself;
-                step.world.waiters.wakes_of_itself(step.process);
-                step.note(|| "of itself".to_owned());
-            }
-        } else {
-            step.touch(self.wake, AccessKind::Read);
-            if self.depends_on_others() {
-                step.waited_for(self.wake);
-            }
-        }
-        if !self.depends_on_others() {
-            step.varies();
-        }
+        self.woken = self.wake_up.perform(step);
     }
 
     fn describe(&self, world: &World) -> String {
-        format!("wake up from {}", world.name_of_location(self.queue))
+        format!("wake up from {}", world.name_of_location(self.wake_up.queue))
     }
 
     fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
-        (format!("a notification of `{}`", world.name_of_location(self.queue)), Vec::new())
+        (format!("a notification of `{}`", world.name_of_location(self.wake_up.queue)), Vec::new())
     }
 }
 
@@ -167,28 +129,12 @@ impl Operation for Notify {
     }
 
     fn alternatives(&self, world: &World) -> u32 {
-        if self.all { 1 } else { (world.waiters.at(self.queue).count() as u32).max(1) }
+        sync::outcomes_of_notification(&world.execution.waiters, self.queue, self.all)
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {
         refuse_static_footprints(step);
-        let mut woken: Vec<ProcessId> =
-            step.world.waiters.at(self.queue).map(|waiter| waiter.process).collect();
-        if !self.all && woken.len() > 1 {
-            // By their names, which don't depend on the order in which they came.
-            woken.sort_by(|&a, &b| step.world.names.compare(a, b));
-            woken = vec![woken[(step.choice as usize).min(woken.len() - 1)]];
-        }
-        step.touch(self.queue, if woken.is_empty() { AccessKind::Read } else { AccessKind::Update });
-        woken.iter().for_each(|&process| step.wake(process));
-        step.varies();
-        if step.world.story.is_some() {
-            let names: Vec<String> = woken.iter().map(|&process| step.world.name_of(process)).collect();
-            step.note(|| match names.is_empty() {
-                true => "nobody waits".to_owned(),
-                false => format!("wakes {}", names.join(", ")),
-            });
-        }
+        sync::notify(step, self.queue, self.all);
     }
 
     fn describe(&self, world: &World) -> String {
@@ -199,7 +145,7 @@ impl Operation for Notify {
 
 /// What a notification touches depends on who waits, and whom it wakes: there is no label that foresees it.
 fn refuse_static_footprints(step: &mut Step<'_>) {
-    if step.world.foresee {
+    if step.world.search.foresee {
         step.world.fail(Stop::Unsupported("Condvar is not supported by source; use optimal".to_owned()));
     }
 }

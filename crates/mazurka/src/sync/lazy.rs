@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mazurka_program::{AccessKind, Location, ProcessId};
 
 use super::once::{Begun, COMPLETE, INCOMPLETE, POISONED, await_end, begin, is_complete};
-use crate::runtime::cells::Until;
+use mazurka_threads::values::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::statics::Home;
@@ -54,7 +54,7 @@ impl<T> Slot<T> {
 
     /// Where the value is, for the only owner of the object.
     fn get_mut(&mut self, object: &Object) -> &mut Option<T> {
-        let location = with_world(|world| object.location(world.stamp)).flatten();
+        let location = with_world(|world| object.location(world.execution.stamp)).flatten();
         match location {
             // SAFETY: the object is borrowed alone, and with it its place.
             Some(location) => unsafe { &mut *self.place(location) },
@@ -87,7 +87,7 @@ impl<T> Operation for Set<T> {
         } else {
             step.note(|| "there is a value".to_owned());
         }
-        if step.world.foresee {
+        if step.world.search.foresee {
             step.touch(self.location, AccessKind::Update);
         } else {
             step.touch(self.location, if sets { AccessKind::Update } else { AccessKind::Read });
@@ -235,10 +235,10 @@ impl<T> OnceLock<T> {
         let OnceLock { object, real, slot } = self;
         let Some(value) = slot.get_mut(object).take() else { return real.take() };
         with_world(|world| {
-            if let Some(location) = object.location(world.stamp) {
+            if let Some(location) = object.location(world.execution.stamp) {
                 // Whoever is alone with the object has seen all that others did with it.
-                let depth = world.depth;
-                world.cells.set(location, INCOMPLETE, depth);
+                let depth = world.execution.schedule.depth;
+                world.execution.values.set(location, INCOMPLETE, depth);
             }
         });
         Some(value)

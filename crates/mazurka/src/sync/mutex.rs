@@ -12,7 +12,7 @@ use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 use mazurka_program::{AccessKind, Location, ProcessId};
 
 use super::poison::Poison;
-use crate::runtime::cells::Until;
+use mazurka_threads::values::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::statics::Home;
@@ -99,7 +99,7 @@ impl Operation for Lock {
 
     fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
         let name = world.name_of_location(self.location);
-        match world.cells.get(self.location).checked_sub(1) {
+        match world.execution.values.get(self.location).checked_sub(1) {
             Some(holder) => {
                 let holder = ProcessId(holder as u32);
                 (format!("`{name}`, {}", world.held_since(self.location, holder)), vec![holder])

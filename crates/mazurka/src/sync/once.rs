@@ -11,7 +11,7 @@ use std::sync as real;
 
 use mazurka_program::{AccessKind, Location, ProcessId};
 
-use crate::runtime::cells::Until;
+use mazurka_threads::values::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::{Whole, World, operate, with_world};
@@ -44,7 +44,7 @@ impl Operation for Begin {
         } else if self.found == COMPLETE {
             step.note(|| "complete".to_owned());
         }
-        if step.world.foresee {
+        if step.world.search.foresee {
             step.touch(self.location, AccessKind::Update);
         } else {
             step.touch(self.location, if begins { AccessKind::Update } else { AccessKind::Read });
@@ -64,7 +64,7 @@ impl Operation for Begin {
 /// What a thread waits for that needs something initialised, and who does that.
 pub(super) fn initialised_by(world: &World, location: Location) -> (String, Vec<ProcessId>) {
     let name = world.name_of_location(location);
-    match world.cells.get(location) {
+    match world.execution.values.get(location) {
         INCOMPLETE.. => (format!("somebody to initialise `{name}`"), Vec::new()),
         process => {
             let process = ProcessId(process as u32);

@@ -20,7 +20,7 @@ use mazurka_program::{AccessKind, Location, ProcessId};
 
 use super::mutex::{ClearPoison, IsPoisoned};
 use super::poison::Poison;
-use crate::runtime::cells::Until;
+use mazurka_threads::values::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::statics::Home;
@@ -159,11 +159,11 @@ impl Operation for Take {
 
 /// Who holds a lock, as far as it was noted for people.
 fn holders(world: &World, location: Location) -> Vec<ProcessId> {
-    if let Some(writer) = world.cells.get(location).checked_sub(WRITTEN) {
+    if let Some(writer) = world.execution.values.get(location).checked_sub(WRITTEN) {
         return vec![ProcessId(writer as u32)];
     }
     let mut holders = Vec::new();
-    for &(_, process, _) in world.acquired.iter().filter(|taken| taken.0 == location) {
+    for &(_, process, _) in world.execution.acquired.iter().filter(|taken| taken.0 == location) {
         if !holders.contains(&process) {
             holders.push(process);
         }
@@ -223,9 +223,9 @@ impl Operation for Release {
             step.note(|| "and poison it".to_owned());
         }
         let taken =
-            step.world.acquired.iter().rposition(|taken| (taken.0, taken.1) == (self.location, step.process));
+            step.world.execution.acquired.iter().rposition(|taken| (taken.0, taken.1) == (self.location, step.process));
         if let Some(at) = taken {
-            step.world.acquired.remove(at);
+            step.world.execution.acquired.remove(at);
         }
     }
 

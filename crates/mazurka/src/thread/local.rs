@@ -55,7 +55,7 @@ impl<T: 'static> LocalKey<T> {
     fn find(&'static self) -> Option<*const T> {
         let key = self.key();
         let known = with_world(|world| {
-            let locals = &world.process(world.running).locals;
+            let locals = &world.process(world.execution.schedule.running).locals;
             let known = locals.iter().find(|local| local.0 == key)?;
             Some(known.1.as_ref().and_then(|value| value.downcast_ref::<T>()).map(std::ptr::from_ref))
         });
@@ -66,7 +66,7 @@ impl<T: 'static> LocalKey<T> {
         let value = Box::new((self.init)());
         let address: *const T = &raw const *value;
         with_world(|world| {
-            let me = world.running;
+            let me = world.execution.schedule.running;
             world.process_mut(me).locals.push((key, Some(value)));
         });
         Some(address)

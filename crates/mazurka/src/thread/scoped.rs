@@ -112,7 +112,7 @@ impl<'scope> Scope<'scope, '_> {
             let next = {
                 let threads = self.threads();
                 let path = |thread: &&Scoped| {
-                    with_world(|world| world.names.path(thread.child)).map(|path| (path.len(), path))
+                    with_world(|world| world.search.names.path(thread.child)).map(|path| (path.len(), path))
                 };
                 threads.iter().filter(|thread| !thread.joined).min_by_key(path).copied()
             };
@@ -134,7 +134,7 @@ impl<'scope> Scope<'scope, '_> {
         let threads = self.threads();
         with_world(|world| {
             let mut untold = false;
-            for panic in world.panics.iter_mut().filter(|panic| !panic.told) {
+            for panic in world.execution.panics.iter_mut().filter(|panic| !panic.told) {
                 if threads.iter().any(|thread| thread.child == panic.process) {
                     panic.told = true;
                     untold = true;
@@ -229,7 +229,7 @@ impl<T> ScopedJoinHandle<'_, T> {
                 operate(&mut Join { child, end }, Caller::caller());
                 // Only who created the scope joins the rest, so only its own joins tell it something.
                 let owner = with_world(|world| {
-                    world.names.path(world.running).len() + 1 == world.names.path(child).len()
+                    world.search.names.path(world.execution.schedule.running).len() + 1 == world.search.names.path(child).len()
                 });
                 if owner == Some(true) {
                     scope.joined(child);

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mazurka_program::{AccessKind, Location, ProcessId};
+use mazurka_threads::waiters::Spuriously;
 
-use crate::runtime::cells::Until;
+use mazurka_threads::values::Until;
 use crate::runtime::confined::Confined;
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{Operation, Step, Wait};
@@ -53,7 +54,7 @@ pub(super) fn run<T>(body: impl FnOnce() -> T) -> Result<T> {
                 note_panic(&**payload);
             }
             end_of_thread();
-            if with_world(|world| world.ends_are_steps) == Some(true) {
+            if with_world(|world| world.search.ends_are_steps) == Some(true) {
                 operate(&mut End, Caller::caller());
             }
             result
@@ -109,7 +110,7 @@ impl Operation for Join {
     }
 
     fn ready(&self, world: &World, _process: ProcessId) -> bool {
-        world.cells.get(self.end) == 1
+        world.execution.values.get(self.end) == 1
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {
@@ -289,10 +290,10 @@ impl<T> JoinHandle<T> {
 
 pub(super) fn is_finished(child: ProcessId, end: Location, place: &'static Caller<'static>) -> bool {
     let known = with_world(|world| {
-        if !world.ends_are_steps {
+        if !world.search.ends_are_steps {
             world.discover_ends();
         }
-        world.ends_are_steps
+        world.search.ends_are_steps
     });
     if known == Some(false) && !std::thread::panicking() {
         stop_here();
@@ -310,7 +311,7 @@ pub(super) fn lost() -> Box<dyn Any + Send> {
 /// Somebody was told of the panic of a thread.
 pub(super) fn told(child: ProcessId) {
     with_world(|world| {
-        world.panics.iter_mut().filter(|panic| panic.process == child).for_each(|panic| panic.told = true);
+        world.execution.panics.iter_mut().filter(|panic| panic.process == child).for_each(|panic| panic.told = true);
     });
 }
 
@@ -398,7 +399,7 @@ impl fmt::Debug for Thread {
 /// The thread that asks.
 pub fn current() -> Thread {
     with_world(|world| {
-        let process = world.running;
+        let process = world.execution.schedule.running;
         Thread::model(process, world.process(process).name.clone())
     })
     .unwrap_or_else(|| Thread(Kind::Std(std::thread::current())))
@@ -446,7 +447,7 @@ impl Operation for Park {
             if self.timeout {
                 step.note(|| "timed out".to_owned());
             } else {
-                step.world.waiters.wakes_of_itself(step.process);
+                step.world.execution.waiters.note(Spuriously::WakesUp, step.process);
                 step.note(|| "of itself".to_owned());
             }
         }
@@ -465,8 +466,8 @@ impl Operation for Park {
 #[track_caller]
 fn park_model(timeout: bool) -> bool {
     let found = with_world(|world| {
-        let me = world.running;
-        let spurious = world.spurious.wakeups && !world.waiters.woke_of_itself(me);
+        let me = world.execution.schedule.running;
+        let spurious = world.search.spurious.wakeups && !world.execution.waiters.has(Spuriously::WakesUp, me);
         Park { token: world.own(me, OwnKind::Token, 0), timeout, spurious }
     });
     let Some(mut park) = found else { return false };

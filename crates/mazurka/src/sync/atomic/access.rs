@@ -5,18 +5,18 @@ use std::panic::Location as Caller;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mazurka_program::{AccessKind, Location};
+use mazurka_threads::races::Atomic;
+use mazurka_threads::waiters::Spuriously;
 
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step};
-use crate::runtime::races::Atomic;
 use crate::runtime::spin::Registers;
-use crate::runtime::waiters::Quirk;
 use crate::runtime::{Arrival, Whole, World, with_world};
 
 /// Notes the first use of an ordering weaker than `SeqCst`.
 pub(super) fn note_ordering(world: &mut World, order: Ordering, place: &'static Caller<'static>) {
-    if order != Ordering::SeqCst && world.weak_ordering.is_none() {
-        world.weak_ordering = Some(place);
+    if order != Ordering::SeqCst && world.search.weak_ordering.is_none() {
+        world.search.weak_ordering = Some(place);
     }
 }
 
@@ -50,7 +50,7 @@ pub(super) fn may_fail() -> bool {
 #[inline(never)]
 fn may_fail_here() -> bool {
     let may =
-        with_world(|world| world.spurious.failures && !world.waiters.has(Quirk::Failure, world.running));
+        with_world(|world| world.search.spurious.failures && !world.execution.waiters.has(Spuriously::Fails, world.execution.schedule.running));
     // A thread that unwinds can't have several outcomes.
     may == Some(true) && !std::thread::panicking()
 }
@@ -99,7 +99,7 @@ impl Operation for Access<'_> {
 
     fn alternatives(&self, world: &World) -> u32 {
         match *self.effect {
-            Effect::WeakExchange(expected, ..) if world.cells.get(self.location) == expected => 2,
+            Effect::WeakExchange(expected, ..) if world.execution.values.get(self.location) == expected => 2,
             _ => 1,
         }
     }
@@ -136,11 +136,11 @@ impl Operation for Access<'_> {
                 {
                     failed.set(true);
                     equal = false;
-                    step.world.waiters.note(Quirk::Failure, step.process);
+                    step.world.execution.waiters.note(Spuriously::Fails, step.process);
                     step.note(|| "fails of itself".to_owned());
                 }
                 // With static footprints a failed exchange counts as a successful one.
-                let kind = if equal || step.world.foresee { AccessKind::Update } else { AccessKind::Read };
+                let kind = if equal || step.world.search.foresee { AccessKind::Update } else { AccessKind::Read };
                 self.found = step.read(at, kind);
                 if equal {
                     step.write(at, value);
@@ -148,7 +148,7 @@ impl Operation for Access<'_> {
                 } else {
                     step.atomic(at, Atomic::Read, self.orders.failure);
                 }
-                if !step.world.foresee {
+                if !step.world.search.foresee {
                     step.varies();
                 }
             }
@@ -228,13 +228,13 @@ fn repeat(
     if !world.may_repeat(place) {
         return None;
     }
-    let found = world.cells.get(location);
+    let found = world.execution.values.get(location);
     let (kind, new) = match *effect {
         Effect::Load => (AccessKind::Read, None),
         Effect::Store(value) => (AccessKind::Write, Some(value)),
         Effect::Update(new) => (AccessKind::Update, Some(new(found))),
         Effect::Exchange(expected, value) if found == expected => (AccessKind::Update, Some(value)),
-        Effect::Exchange(..) if world.foresee => (AccessKind::Update, None),
+        Effect::Exchange(..) if world.search.foresee => (AccessKind::Update, None),
         Effect::Exchange(..) => (AccessKind::Read, None),
         // Which of its outcomes it has the script knows, which is not asked here.
         Effect::WeakExchange(..) => return None,

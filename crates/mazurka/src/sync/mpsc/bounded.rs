@@ -12,7 +12,7 @@ use std::panic::Location as Caller;
 use mazurka_program::{AccessKind, Location, ProcessId};
 
 use super::{RecvError, SendError, TryRecvError, TrySendError};
-use crate::runtime::cells::Until;
+use mazurka_threads::values::Until;
 use crate::runtime::confined::{Confined, Taken};
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{Operation, Step, Wait};
@@ -66,7 +66,7 @@ impl<T> Channel<T> {
     /// A new channel in the execution that runs; none outside of a check.
     pub(super) fn new(bound: Option<usize>, created: &'static Caller<'static>) -> Option<Channel<T>> {
         with_world(|world| {
-            let location = world.make(world.running, OwnKind::Handle);
+            let location = world.make(world.execution.schedule.running, OwnKind::Handle);
             world.describe(location, Described { kind: "channel", created });
             let state = State { messages: VecDeque::new(), taken: 0, senders: 1, receiver_gone: false };
             Channel { location, bound, state: Confined::new(state) }

@@ -41,12 +41,12 @@ impl Operation for Refused {
 impl Origin {
     /// For something that is made now.
     pub(crate) fn now(kind: &'static str, created: &'static Caller<'static>) -> Origin {
-        Origin { stamp: with_world(|world| world.stamp).unwrap_or(0), kind, created }
+        Origin { stamp: with_world(|world| world.execution.stamp).unwrap_or(0), kind, created }
     }
 
     /// Where it is used now, without a complaint.
     pub(crate) fn scene(&self) -> Scene {
-        match with_world(|world| world.stamp) {
+        match with_world(|world| world.execution.stamp) {
             None if self.stamp == 0 => Scene::Outside,
             Some(stamp) if stamp == self.stamp => Scene::Inside,
             _ => Scene::Elsewhere,

@@ -54,7 +54,7 @@ impl<T> Queue<T> {
         if waits {
             step.waited_for(location);
         }
-        if let Some(send) = step.world.cells.writer(location) {
+        if let Some(send) = step.world.execution.values.writer(location) {
             step.note(|| format!("the message of step {}", send + 1));
         }
         Some(message)

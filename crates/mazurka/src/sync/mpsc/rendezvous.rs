@@ -58,12 +58,12 @@ impl<T> Channel<T> {
     /// A new channel in the execution that runs; none outside of a check.
     pub(super) fn new(created: &'static Caller<'static>) -> Option<Channel<T>> {
         with_world(|world| {
-            if world.foresee {
+            if world.search.foresee {
                 world.fail(Stop::Unsupported(
                     "sync_channel(0) is not supported by source; use optimal".to_owned(),
                 ));
             }
-            let location = world.make(world.running, OwnKind::Handle);
+            let location = world.make(world.execution.schedule.running, OwnKind::Handle);
             world.describe(location, Described { kind: "channel", created });
             let state = State {
                 offers: VecDeque::new(),
@@ -236,7 +236,7 @@ impl<T> Operation for Offered<'_, T> {
     }
 
     fn ready(&self, world: &World, _process: ProcessId) -> bool {
-        world.cells.get(self.taken) != 0
+        world.execution.values.get(self.taken) != 0
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {
@@ -310,7 +310,7 @@ impl<T> Operation for Asked<'_, T> {
     }
 
     fn ready(&self, world: &World, _process: ProcessId) -> bool {
-        world.cells.get(self.given) != 0
+        world.execution.values.get(self.given) != 0
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {

@@ -36,7 +36,7 @@ pub(super) struct NewHandle {
 
 impl NewHandle {
     pub(super) fn new(world: &mut World) -> NewHandle {
-        let maker = world.running;
+        let maker = world.execution.schedule.running;
         NewHandle { location: world.make(maker, OwnKind::Handle), maker }
     }
 }
@@ -98,7 +98,7 @@ impl Senders {
             }
             let start = left.len();
             left.extend(handle.clones.iter().rev());
-            left[start..].sort_by(|&a, &b| self.compare(b, a, &step.world.names));
+            left[start..].sort_by(|&a, &b| self.compare(b, a, &step.world.search.names));
         };
         if !found {
             self.handles.iter().for_each(|handle| step.acquire(handle.location));

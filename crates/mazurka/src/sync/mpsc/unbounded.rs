@@ -37,11 +37,11 @@ impl<T> Channel<T> {
     /// A new channel in the execution that runs; none outside of a check, and none with static footprints.
     pub(super) fn new(created: &'static Caller<'static>) -> Option<Channel<T>> {
         let (order, receiver, sender) = with_world(|world| {
-            if world.foresee {
+            if world.search.foresee {
                 return None;
             }
-            let order = world.make(world.running, OwnKind::Handle);
-            let receiver = world.make(world.running, OwnKind::Handle);
+            let order = world.make(world.execution.schedule.running, OwnKind::Handle);
+            let receiver = world.make(world.execution.schedule.running, OwnKind::Handle);
             world.describe(order, Described { kind: "channel", created });
             Some((order, receiver, NewHandle::new(world)))
         })??;
