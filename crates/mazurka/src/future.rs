@@ -36,13 +36,13 @@ use std::task::{Context, Poll, Wake, Waker};
 use mazurka_program::{AccessKind, Location, ProcessId};
 use mazurka_threads::waiters::Spuriously;
 
-use mazurka_threads::values::Until;
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::{
     Described, World, is_end_of_execution, note_panic, operate, stop_without, with_world, world,
 };
 use crate::sync::mpsc::origin::{Origin, Scene};
+use mazurka_threads::values::Until;
 
 /// Runs a future to its end on the present thread.
 #[track_caller]
@@ -51,7 +51,9 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 fn block_on_at<F: Future>(future: F, place: &'static Caller<'static>) -> F::Output {
-    let token = with_world(|world| (world.execution.schedule.running, world.make(world.execution.schedule.running, OwnKind::Handle)));
+    let token = with_world(|world| {
+        (world.execution.schedule.running, world.make(world.execution.schedule.running, OwnKind::Handle))
+    });
     let Some((process, token)) = token else { return block_on_outside(future) };
     let task = Task { origin: Origin::now("waker", place), process, token };
     let waker = Waker::from(Arc::new(task));
@@ -61,8 +63,10 @@ fn block_on_at<F: Future>(future: F, place: &'static Caller<'static>) -> F::Outp
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        let spurious =
-            with_world(|world| world.search.spurious.polls && !world.execution.waiters.has(Spuriously::Polls, world.execution.schedule.running));
+        let spurious = with_world(|world| {
+            world.search.spurious.polls
+                && !world.execution.waiters.has(Spuriously::Polls, world.execution.schedule.running)
+        });
         let mut sleep = Sleep { token, spurious: spurious == Some(true), slept: false };
         operate(&mut sleep, place);
         if !sleep.slept {
@@ -376,7 +380,12 @@ impl<T> Future for JoinHandle<T> {
 /// Somebody was told of the panic of a task.
 fn told(task: ProcessId) {
     with_world(|world| {
-        world.execution.panics.iter_mut().filter(|panic| panic.process == task).for_each(|panic| panic.told = true);
+        world
+            .execution
+            .panics
+            .iter_mut()
+            .filter(|panic| panic.process == task)
+            .for_each(|panic| panic.told = true);
     });
 }
 

@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(log.name(1031), heap(2, 0, 8, 1, 7));
         assert_eq!(log.name(1000 + 999 * 16 + 15), heap(1, 4, 16, 999, 15));
         assert_eq!(log.name(1000 + 1000 * 16), None);
-        log.clear();
+        log.reset();
         assert_eq!(log.name(1000), None);
     }
 }

@@ -46,8 +46,11 @@ pub(crate) fn note_panic(payload: &(dyn std::any::Any + Send)) {
     let message = panics::message_of(payload);
     with_world(|world| {
         let process = world.execution.schedule.running;
-        let seen =
-            world.execution.last_panic.take().filter(|panic| panic.process == process && panic.message == message);
+        let seen = world
+            .execution
+            .last_panic
+            .take()
+            .filter(|panic| panic.process == process && panic.message == message);
         let place = seen.and_then(|panic| panic.place);
         world.execution.panics.push(Panicked { process, told: false, message, place });
     });
@@ -164,7 +167,8 @@ impl World {
             return self.operate_at_once(operation, place);
         }
         let spin = match self.suspects(place) && operation.wait() == Wait::Nothing {
-            true => self.spin(place, Frame::new(registers, self.process(self.execution.schedule.running).bottom())),
+            true => self
+                .spin(place, Frame::new(registers, self.process(self.execution.schedule.running).bottom())),
             false => None,
         };
         if self.search.scripted > 0 {
@@ -245,7 +249,12 @@ impl World {
     /// The running process, for people, and with what it panicked.
     fn who_unwinds(&self) -> String {
         let name = self.name_of(self.execution.schedule.running);
-        match self.execution.last_panic.as_ref().filter(|panic| panic.process == self.execution.schedule.running) {
+        match self
+            .execution
+            .last_panic
+            .as_ref()
+            .filter(|panic| panic.process == self.execution.schedule.running)
+        {
             Some(panic) => {
                 let at = panic.place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
                 format!("thread `{name}`, which panicked{at} ({}),", panic.message)

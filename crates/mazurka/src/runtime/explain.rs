@@ -99,7 +99,8 @@ impl World {
     /// The message of the panic from which a process unwound, and its place. At the end of an execution it is a failure.
     fn panic_of(&self, process: ProcessId) -> Option<(&str, Option<&Place>)> {
         let panics = self.execution.panics.iter().rev().filter(|panic| panic.process == process);
-        let failures = self.execution.findings.failures.iter().rev().filter(|failure| failure.process == Some(process));
+        let failures =
+            self.execution.findings.failures.iter().rev().filter(|failure| failure.process == Some(process));
         let panics = panics.map(|panic| (panic.message.as_str(), panic.place.as_ref()));
         panics.chain(failures.map(|failure| (failure.message.as_str(), failure.place.as_ref()))).next()
     }
@@ -191,7 +192,8 @@ impl Explain for ClosureRun {
         let result = self.step(process, choice, &mut label);
         self.world.step.story = None;
         result?;
-        let Told { mut operation, reads, writes, mut note, unwinding } = std::mem::take(&mut self.world.step.told);
+        let Told { mut operation, reads, writes, mut note, unwinding } =
+            std::mem::take(&mut self.world.step.told);
         if held {
             let (message, at) = self.world.panic_of(process).unwrap_or_default();
             operation = "panic".to_owned();

@@ -77,7 +77,9 @@ impl World {
     /// No process can take a step: what lives on is a failure, if all have ended and nothing else is one.
     pub(super) fn report_leaks(&mut self) {
         let ended = |process: &_| self.process(*process).status == Status::Finished;
-        let regular = self.execution.findings.failures.is_empty() && !self.execution.findings.assumed && self.execution.schedule.created.iter().all(ended);
+        let regular = self.execution.findings.failures.is_empty()
+            && !self.execution.findings.assumed
+            && self.execution.schedule.created.iter().all(ended);
         if self.execution.living.watch.is_none() || !regular {
             return;
         }
@@ -99,7 +101,12 @@ impl World {
     }
 
     fn leaked_memory(&self) -> Option<Failure> {
-        let watch = self.execution.living.watch.as_ref().filter(|watch| watch.any_since(self.execution.living.first))?;
+        let watch = self
+            .execution
+            .living
+            .watch
+            .as_ref()
+            .filter(|watch| watch.any_since(self.execution.living.first))?;
         let leaked = reach::leaked(self, watch, self.execution.living.first);
         let &Block { size, maker: Some(maker), .. } = leaked.first()? else { return None };
         let (when, place) = self.when(maker);

@@ -139,16 +139,23 @@ pub(crate) struct Panicked {
 }
 
 impl Process {
-    /// Makes the record a new one, but for the memory that it has: of an execution that is over.
-    pub(super) fn renew(&mut self) {
+    /// Makes the record that of a process of another search: nothing is left but memory.
+    pub(super) fn forget(&mut self) {
+        self.renew();
+        self.own.iter_mut().for_each(Vec::clear);
+        self.end = None;
+    }
+
+    /// Makes the record a new one, but for what is the same in all executions, and for memory.
+    fn renew(&mut self) {
         debug_assert!(!self.has_routine());
         self.locals.clear();
         self.quiet.clear();
         self.shared.clear();
-        self.own.iter_mut().for_each(Vec::clear);
         *self = Process {
             routine: self.routine.take(),
             own: std::mem::take(&mut self.own),
+            end: self.end,
             locals: std::mem::take(&mut self.locals),
             quiet: std::mem::take(&mut self.quiet),
             shared: std::mem::take(&mut self.shared),
@@ -156,19 +163,11 @@ impl Process {
         };
     }
 
-    /// Makes the record that of a process which is about to start.
+    /// Makes the record that of a process which is about to start. It has no stack until it is started.
     pub(crate) fn begin(&mut self, body: Body) {
-        debug_assert!(!self.has_routine());
+        self.renew();
         self.status = Status::Running;
-        // It has none until it is started: the one that it had in an earlier execution may be another's now.
-        (self.stack, self.stack_size) = ((0, 0), 0);
-        self.pending = None;
         self.body = Some(body);
-        (self.events, self.spawned, self.made) = (0, 0, [0; OWN_KINDS]);
-        (self.name, self.created) = (None, None);
-        self.locals.clear();
-        self.quiet.clear();
-        self.shared.clear();
     }
 
     /// Gives the process a stack.

@@ -85,7 +85,8 @@ fn look(world: &World, watch: &Watch, since: u64) -> Option<Vec<Block>> {
         reach.buffer.as_ptr().addr(),
         reach.inner.as_ptr().addr(),
     ];
-    let of_world = [std::ptr::from_ref(world).addr(), world.execution.values.address(), world.processes.as_ptr().addr()];
+    let of_world =
+        [std::ptr::from_ref(world).addr(), world.execution.values.address(), world.processes.as_ptr().addr()];
     reach.begin(of_look.into_iter().chain(of_world));
     apart.extend(reach.blocks.iter().map(|block| block.start..block.start + block.size));
     apart.sort_unstable_by_key(|range| range.start);
@@ -129,7 +130,12 @@ impl Contents {
                 Base::Stack { .. } | Base::Own { .. } => {}
             }
         }
-        let names = world.execution.schedule.created.iter().filter_map(|&process| world.process(process).name.as_ref());
+        let names = world
+            .execution
+            .schedule
+            .created
+            .iter()
+            .filter_map(|&process| world.process(process).name.as_ref());
         contents.roots.extend(names.map(|name| name.as_ptr().addr()));
         contents.roots.extend(world.execution.last_panic.iter().map(|panic| panic.message.as_ptr().addr()));
         contents

@@ -241,7 +241,9 @@ impl ClosureRun {
     /// not cut here: the search will hear of it.
     #[cold]
     fn time_is_up(&mut self) {
-        if self.world.step.story.is_some() || !self.behind && !self.world.execution.findings.failures.is_empty() {
+        if self.world.step.story.is_some()
+            || !self.behind && !self.world.execution.findings.failures.is_empty()
+        {
             return;
         }
         if let Some(most) = self.max_time {
@@ -382,8 +384,10 @@ impl ClosureRun {
     fn start_each(&mut self, turn: u32) -> Result<(), Halt> {
         while let Some(process) = self.world.execution.schedule.starting.pop() {
             if let Err(error) = self.world.embark(process) {
-                let message =
-                    format!("no memory for the stack of thread {}: {error}", self.world.execution.schedule.created.len());
+                let message = format!(
+                    "no memory for the stack of thread {}: {error}",
+                    self.world.execution.schedule.created.len()
+                );
                 self.world.fail(Stop::Bound(message));
                 return Err(Halt::Fatal);
             }
@@ -432,7 +436,9 @@ impl ClosureRun {
     #[cold]
     fn not_enabled_as_before(&mut self, position: usize) -> Halt {
         let (before, world) = (self.prefixes.enabled(position), &*self.world);
-        let differs = |process: &ProcessId| before.contains(*process) != world.execution.schedule.enabled.contains(*process);
+        let differs = |process: &ProcessId| {
+            before.contains(*process) != world.execution.schedule.enabled.contains(*process)
+        };
         let all = before.iter().chain(world.execution.schedule.enabled.iter()).find(differs);
         let process = all.unwrap_or(MAIN);
         let last = world.search.script.iter().rfind(|taken| taken.process == process);

@@ -125,7 +125,7 @@ impl World {
     pub(super) fn begin_unwinding(&mut self) -> u64 {
         if self.search.foresee {
             let message = "a panic that unwinds over operations is not supported by source; use optimal";
-            self.fail(Stop::Bound(message.to_owned()));
+            self.fail(Stop::Unsupported(message.to_owned()));
         }
         self.step.label.clear();
         self.count_step(self.execution.schedule.running);
@@ -144,10 +144,13 @@ impl World {
     /// be started: what a process does after a step comes before the steps of others.
     #[inline]
     pub(super) fn is_scripted(&self, place: &'static Caller<'static>) -> bool {
-        self.execution.schedule.depth < self.search.scripted && self.execution.schedule.starting.is_empty() && {
-            let next = &self.search.script[self.execution.schedule.depth as usize];
-            next.process == self.execution.schedule.running && next.place.is_some_and(|known| ptr::eq(known, place))
-        }
+        self.execution.schedule.depth < self.search.scripted
+            && self.execution.schedule.starting.is_empty()
+            && {
+                let next = &self.search.script[self.execution.schedule.depth as usize];
+                next.process == self.execution.schedule.running
+                    && next.place.is_some_and(|known| ptr::eq(known, place))
+            }
     }
 
     /// Whether the operation that the running process has come to at this place, one that touches a single location, can be
@@ -279,8 +282,14 @@ impl World {
         let state = self.process(process);
         let (position, before) = match state.events {
             0 if process == MAIN => return,
-            0 => (state.born as usize, self.search.script.get(state.born as usize).and_then(|taken| taken.first)),
-            _ => (state.last as usize, self.search.script.get(state.last as usize).and_then(|taken| taken.next)),
+            0 => (
+                state.born as usize,
+                self.search.script.get(state.born as usize).and_then(|taken| taken.first),
+            ),
+            _ => (
+                state.last as usize,
+                self.search.script.get(state.last as usize).and_then(|taken| taken.next),
+            ),
         };
         if before.is_some() {
             self.report_difference(position + 1, process, (before, None));
@@ -290,7 +299,11 @@ impl World {
     /// A step of the script touches something else than it did.
     #[cold]
     fn not_as_scripted(&mut self, before: Taken) {
-        self.report_difference(self.execution.schedule.depth as usize - 1, before.process, (before.place, before.place));
+        self.report_difference(
+            self.execution.schedule.depth as usize - 1,
+            before.process,
+            (before.place, before.place),
+        );
     }
 
     /// Says what one execution did, and another after the same steps.

@@ -58,7 +58,7 @@ impl Spare {
         search.guards.clear();
         search.script.clear();
         prefixes.clear();
-        processes.iter_mut().for_each(Process::renew);
+        processes.iter_mut().for_each(Process::forget);
         execution.reset();
         // What these know besides is of the check.
         (execution.arcs, execution.living) = Default::default();

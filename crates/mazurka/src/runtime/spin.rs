@@ -300,7 +300,9 @@ impl World {
         let shared = &self.process(self.execution.schedule.running).shared;
         let excused = |word: usize| {
             shared.iter().any(|shared| match self.execution.values.get(shared.location) {
-                owned if (shared.is_owned)(owned, self.execution.schedule.running) => shared.object.meets(word),
+                owned if (shared.is_owned)(owned, self.execution.schedule.running) => {
+                    shared.object.meets(word)
+                }
                 _ => shared.whole.meets(word),
             })
         };

@@ -133,7 +133,8 @@ impl World {
     }
 
     fn used_static(&mut self, location: Location) {
-        let created = self.search.described.get(location.0 as usize).copied().flatten().map(|what| what.created);
+        let created =
+            self.search.described.get(location.0 as usize).copied().flatten().map(|what| what.created);
         let at = created.map_or(String::new(), |created| format!(" at {created}"));
         self.fail(Stop::Broken(Failure {
             kind: FailureKind::InvalidSync,

@@ -60,7 +60,9 @@ impl World {
             return;
         }
         let mut intrusions = INTRUSIONS.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(at) = intrusions.iter().position(|intrusion| intrusion.stamp == self.execution.stamp) else { return };
+        let Some(at) = intrusions.iter().position(|intrusion| intrusion.stamp == self.execution.stamp) else {
+            return;
+        };
         let Intrusion { message, place, .. } = intrusions.remove(at);
         drop(intrusions);
         self.execution.panics.clear();

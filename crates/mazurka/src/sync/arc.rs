@@ -291,7 +291,8 @@ impl<T: ?Sized> Drop for Arc<T> {
             return self.drop_followed();
         }
         leave_if_last(&self.real);
-        let before = if std::mem::needs_drop::<T>() { with_world(|world| world.execution.operations) } else { None };
+        let before =
+            if std::mem::needs_drop::<T>() { with_world(|world| world.execution.operations) } else { None };
         #[allow(unsafe_code)]
         // SAFETY: it is not used again.
         unsafe {

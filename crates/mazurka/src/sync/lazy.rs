@@ -19,11 +19,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mazurka_program::{AccessKind, Location, ProcessId};
 
 use super::once::{Begun, COMPLETE, INCOMPLETE, POISONED, await_end, begin, is_complete};
-use mazurka_threads::values::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::statics::Home;
 use crate::runtime::{Whole, World, operate, with_world};
+use mazurka_threads::values::Until;
 
 /// What a check keeps in an object; for a static, in the copy of the execution.
 ///

@@ -12,11 +12,11 @@ use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 use mazurka_program::{AccessKind, Location, ProcessId};
 
 use super::poison::Poison;
-use mazurka_threads::values::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::statics::Home;
 use crate::runtime::{Whole, World, operate, with_world};
+use mazurka_threads::values::Until;
 
 /// As [`std::sync::Mutex`]: poisoned by a panic of its holder.
 pub struct Mutex<T: ?Sized> {

@@ -11,10 +11,10 @@ use std::sync as real;
 
 use mazurka_program::{AccessKind, Location, ProcessId};
 
-use mazurka_threads::values::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::{Whole, World, operate, with_world};
+use mazurka_threads::values::Until;
 
 /// The cell holds the number of the process that runs the initialiser, or one of these, which are in the order that
 /// guards need.

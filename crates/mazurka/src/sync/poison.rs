@@ -17,8 +17,10 @@ impl Poison {
 
     /// Whether the lock is poisoned, for who holds it.
     pub(super) fn get(&self, object: &Object) -> bool {
-        with_world(|world| object.location(world.execution.stamp).is_some_and(|location| world.is_poisoned(location)))
-            .unwrap_or_else(|| self.outside.load(Ordering::Relaxed))
+        with_world(|world| {
+            object.location(world.execution.stamp).is_some_and(|location| world.is_poisoned(location))
+        })
+        .unwrap_or_else(|| self.outside.load(Ordering::Relaxed))
     }
 
     pub(super) fn set_outside(&self, poisoned: bool) {

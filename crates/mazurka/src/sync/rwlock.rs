@@ -20,11 +20,11 @@ use mazurka_program::{AccessKind, Location, ProcessId};
 
 use super::mutex::{ClearPoison, IsPoisoned};
 use super::poison::Poison;
-use mazurka_threads::values::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::statics::Home;
 use crate::runtime::{Whole, World, operate, with_world};
+use mazurka_threads::values::Until;
 
 /// As [`std::sync::RwLock`]: poisoned by a panic of its writer.
 ///
@@ -222,8 +222,12 @@ impl Operation for Release {
             step.world.set_poisoned(self.location, true);
             step.note(|| "and poison it".to_owned());
         }
-        let taken =
-            step.world.execution.acquired.iter().rposition(|taken| (taken.0, taken.1) == (self.location, step.process));
+        let taken = step
+            .world
+            .execution
+            .acquired
+            .iter()
+            .rposition(|taken| (taken.0, taken.1) == (self.location, step.process));
         if let Some(at) = taken {
             step.world.execution.acquired.remove(at);
         }

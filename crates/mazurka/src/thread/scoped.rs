@@ -229,7 +229,8 @@ impl<T> ScopedJoinHandle<'_, T> {
                 operate(&mut Join { child, end }, Caller::caller());
                 // Only who created the scope joins the rest, so only its own joins tell it something.
                 let owner = with_world(|world| {
-                    world.search.names.path(world.execution.schedule.running).len() + 1 == world.search.names.path(child).len()
+                    world.search.names.path(world.execution.schedule.running).len() + 1
+                        == world.search.names.path(child).len()
                 });
                 if owner == Some(true) {
                     scope.joined(child);

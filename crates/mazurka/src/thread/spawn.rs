@@ -10,11 +10,11 @@ use std::time::Duration;
 use mazurka_program::{AccessKind, Location, ProcessId};
 use mazurka_threads::waiters::Spuriously;
 
-use mazurka_threads::values::Until;
 use crate::runtime::confined::Confined;
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::{Body, World, end_of_thread, note_panic, operate, stop_here, with_world, world};
+use mazurka_threads::values::Until;
 
 pub use std::thread::Result;
 
@@ -311,7 +311,12 @@ pub(super) fn lost() -> Box<dyn Any + Send> {
 /// Somebody was told of the panic of a thread.
 pub(super) fn told(child: ProcessId) {
     with_world(|world| {
-        world.execution.panics.iter_mut().filter(|panic| panic.process == child).for_each(|panic| panic.told = true);
+        world
+            .execution
+            .panics
+            .iter_mut()
+            .filter(|panic| panic.process == child)
+            .for_each(|panic| panic.told = true);
     });
 }
 

@@ -49,8 +49,10 @@ pub(super) fn may_fail() -> bool {
 #[cold]
 #[inline(never)]
 fn may_fail_here() -> bool {
-    let may =
-        with_world(|world| world.search.spurious.failures && !world.execution.waiters.has(Spuriously::Fails, world.execution.schedule.running));
+    let may = with_world(|world| {
+        world.search.spurious.failures
+            && !world.execution.waiters.has(Spuriously::Fails, world.execution.schedule.running)
+    });
     // A thread that unwinds can't have several outcomes.
     may == Some(true) && !std::thread::panicking()
 }
@@ -140,7 +142,8 @@ impl Operation for Access<'_> {
                     step.note(|| "fails of itself".to_owned());
                 }
                 // With static footprints a failed exchange counts as a successful one.
-                let kind = if equal || step.world.search.foresee { AccessKind::Update } else { AccessKind::Read };
+                let kind =
+                    if equal || step.world.search.foresee { AccessKind::Update } else { AccessKind::Read };
                 self.found = step.read(at, kind);
                 if equal {
                     step.write(at, value);

@@ -12,11 +12,11 @@ use std::panic::Location as Caller;
 use mazurka_program::{AccessKind, Location, ProcessId};
 
 use super::{RecvError, SendError, TryRecvError, TrySendError};
-use mazurka_threads::values::Until;
 use crate::runtime::confined::{Confined, Taken};
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::{Described, World, operate, with_world};
+use mazurka_threads::values::Until;
 
 /// What is added to the number of messages when all senders are gone.
 const NO_SENDER: u64 = 1 << 63;
