@@ -218,7 +218,7 @@ impl World {
     }
 
     /// The guard of a step that waits for what others can undo. What it reads is watched from now on.
-    #[inline]
+    #[inline(always)]
     pub(super) fn guard_of(&mut self, wait: Wait) -> Option<Guard> {
         match wait {
             Wait::Nothing | Wait::Own => None,
@@ -227,11 +227,16 @@ impl World {
                 Some(self.search.guards.until(location, until))
             }
             Wait::Change(guard) => {
-                let reads = self.search.guards.reads(guard.id);
-                reads.iter().for_each(|read| self.execution.values.watch(read.0));
+                self.watch_loop(guard);
                 Some(guard)
             }
         }
+    }
+
+    #[cold]
+    fn watch_loop(&mut self, guard: Guard) {
+        let reads = self.search.guards.reads(guard.id);
+        reads.iter().for_each(|read| self.execution.values.watch(read.0));
     }
 
     /// The running process unwinds and can't go on, nor be suspended.

@@ -39,7 +39,7 @@ use std::mem::take;
 use std::panic::Location as Caller;
 use std::ptr::{self, NonNull};
 
-use mazurka_program::{Failure, FailureKind, Label, Location, Names, Place, ProcessId, Stop};
+use mazurka_program::{Failure, FailureKind, Guard, Label, Location, Names, Place, ProcessId, Stop};
 
 use crate::checker::Spurious;
 use crate::checker::pulse::Pulse;
@@ -460,14 +460,20 @@ impl World {
     }
 
     /// Whether an operation that a process has come to can be done now, given what it waits for.
-    #[inline]
+    #[inline(always)]
     fn is_ready(&self, operation: &dyn Operation, wait: Wait, process: ProcessId) -> bool {
         match wait {
             Wait::Nothing => true,
             Wait::Guard { location, until } => until.holds(self.value(location)),
-            Wait::Change(guard) => self.search.guards.holds(guard.id, |location| self.value(location)),
+            Wait::Change(guard) => self.has_changed(guard),
             Wait::Own => operation.ready(self, process),
         }
+    }
+
+    /// Whether something that a spin loop read is another now.
+    #[cold]
+    fn has_changed(&self, guard: Guard) -> bool {
+        self.search.guards.holds(guard.id, |location| self.value(location))
     }
 
     /// Creates a process, which is started before the present step ends.

@@ -149,18 +149,20 @@ impl Process {
     /// Makes the record a new one, but for what is the same in all executions, and for memory.
     fn renew(&mut self) {
         debug_assert!(!self.has_routine());
-        self.locals.clear();
-        self.quiet.clear();
-        self.shared.clear();
-        *self = Process {
-            routine: self.routine.take(),
-            own: std::mem::take(&mut self.own),
-            end: self.end,
-            locals: std::mem::take(&mut self.locals),
-            quiet: std::mem::take(&mut self.quiet),
-            shared: std::mem::take(&mut self.shared),
-            ..Process::default()
-        };
+        // All fields, so that one which is added can't be forgotten here; and one by one, since to move the record would
+        // take longer than all else.
+        #[rustfmt::skip]
+        let Process {
+            routine: _, own: _, end: _, status, pending, body, yielder, stack_size, stack, events, last, born, spawned,
+            made, name, locals, quiet, shared, created,
+        } = self;
+        (*status, *pending, *body, *yielder) = (Status::Absent, None, None, None);
+        (*stack_size, *stack) = (0, (0, 0));
+        (*events, *last, *born, *spawned, *made) = (0, 0, 0, 0, [0; OWN_KINDS]);
+        (*name, *created) = (None, None);
+        locals.clear();
+        quiet.clear();
+        shared.clear();
     }
 
     /// Makes the record that of a process which is about to start. It has no stack until it is started.
