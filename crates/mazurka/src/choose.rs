@@ -17,7 +17,8 @@ use crate::runtime::{World, operate, stop_here, with_world};
 /// ```
 ///
 /// # Panics
-/// If the range is empty or has no end, and outside of a check: there is nobody who could try the other numbers.
+/// If the range is empty or has no end, and outside of a check: there is nobody who could try the other
+/// numbers.
 #[track_caller]
 pub fn choose(range: impl RangeBounds<usize>) -> usize {
     assert!(
@@ -45,8 +46,8 @@ pub fn choose(range: impl RangeBounds<usize>) -> usize {
     choice.chosen
 }
 
-/// Says that an execution is of interest only if something holds. If it does not, the thread stops for good; the others go
-/// on, and the execution counts as an assumed one.
+/// Says that an execution is of interest only if something holds. If it does not, the thread stops for good;
+/// the others go on, and the execution counts as an assumed one.
 ///
 /// ```
 /// let report = mazurka::Checker::new().run(|| {
@@ -67,7 +68,8 @@ pub fn assume(condition: bool) {
         }
     });
     assert!(inside.is_some(), "mazurka: assume is for checks, and none is running on this thread");
-    // A thread that unwinds can't be stopped: it goes on to its end, in an execution that counts as an assumed one.
+    // A thread that unwinds can't be stopped: it goes on to its end, in an execution that counts as an
+    // assumed one.
     if !condition && !std::thread::panicking() {
         stop_here();
     }

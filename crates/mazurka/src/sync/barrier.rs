@@ -1,7 +1,8 @@
 //! A barrier, as [`std::sync::Barrier`].
 //!
-//! The thread that comes last wakes the others, as a notification of a condition variable does: it writes their wake
-//! locations, so that to go on depends on that thread only and not on those who come to the barrier for the next time.
+//! The thread that comes last wakes the others, as a notification of a condition variable does: it writes
+//! their wake locations, so that to go on depends on that thread only and not on those who come to the
+//! barrier for the next time.
 
 use std::fmt;
 use std::panic::Location as Caller;
@@ -14,6 +15,7 @@ use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::waiters::Waiter;
 use crate::runtime::{Whole, World, operate, with_world};
+use crate::step::{call, opaque_debug, take_step};
 
 /// As [`std::sync::Barrier`].
 pub struct Barrier {
@@ -25,49 +27,36 @@ pub struct Barrier {
 /// What [`Barrier::wait`] gives, as [`std::sync::BarrierWaitResult`].
 pub struct BarrierWaitResult(bool);
 
-/// Comes to the barrier. Its cell holds how many did so, in the whole execution.
-struct Arrive {
-    location: Location,
-    threads: u64,
-    /// How many must have come before it can go on.
-    round: u64,
-    leader: bool,
-}
-
-impl Operation for Arrive {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.touch(self.location, AccessKind::Update);
-        let arrived = step.peek(self.location) + 1;
-        step.set(self.location, arrived);
-        step.acquire(self.location);
-        step.release(self.location);
-        self.round = arrived.next_multiple_of(self.threads);
-        self.leader = arrived == self.round;
-        if step.world.foresee {
-            return;
-        }
-        if self.leader {
-            let woken: Vec<ProcessId> =
-                step.world.waiters.at(self.location).map(|waiter| waiter.process).collect();
-            for process in woken {
-                step.wake(process);
-                let wake = step.world.wake_of(process);
-                step.release(wake);
-            }
-            step.note(|| "the last one".to_owned());
-        } else {
-            step.world.waiters.add(Waiter { queue: self.location, process: step.process, lock: None });
-        }
-        step.varies();
+/// Comes to the barrier. Its cell holds how many did so, in the whole execution. Gives how many must have
+/// come before the thread can go on, and whether it is the last of these.
+fn arrive(location: Location, threads: u64, step: &mut Step<'_>) -> (u64, bool) {
+    step.touch(location, AccessKind::Update);
+    let arrived = step.peek(location) + 1;
+    step.set(location, arrived);
+    step.acquire(location);
+    step.release(location);
+    let round = arrived.next_multiple_of(threads);
+    let leader = arrived == round;
+    if step.world.foresee {
+        return (round, leader);
     }
-
-    fn describe(&self, world: &World) -> String {
-        format!("{}.wait()", world.name_of_location(self.location))
+    if leader {
+        let woken: Vec<ProcessId> = step.world.waiters.at(location).map(|waiter| waiter.process).collect();
+        for process in woken {
+            step.wake(process);
+            let wake = step.world.wake_of(process);
+            step.release(wake);
+        }
+        step.note(|| "the last one".to_owned());
+    } else {
+        step.world.waiters.add(Waiter { queue: location, process: step.process, lock: None });
     }
+    step.varies();
+    (round, leader)
 }
 
 /// Goes on when the last one has come.
-struct GoOn {
+struct Pass {
     location: Location,
     threads: u64,
     /// With static footprints the step waits for the barrier itself, and is guarded.
@@ -75,7 +64,7 @@ struct GoOn {
     wake: Location,
 }
 
-impl Operation for GoOn {
+impl Operation for Pass {
     fn wait(&self) -> Wait {
         match self.round {
             Some(round) => Wait::Guard { location: self.location, until: Until::AtLeast(round) },
@@ -130,20 +119,20 @@ impl Barrier {
         };
         // A barrier for nobody lets everybody pass, as one for a single thread does.
         let threads = self.threads.max(1) as u64;
-        let mut arrive = Arrive { location, threads, round: 0, leader: true };
-        operate(&mut arrive, place);
-        if !arrive.leader {
-            let go_on = with_world(|world| GoOn {
+        let arrived = take_step(place, call(location, "wait"), |step| arrive(location, threads, step));
+        let (round, leader) = arrived.unwrap_or((0, true));
+        if !leader {
+            let pass = with_world(|world| Pass {
                 location,
                 threads,
-                round: world.foresee.then_some(arrive.round),
+                round: world.foresee.then_some(round),
                 wake: world.wake_of(world.running),
             });
-            if let Some(mut go_on) = go_on {
-                operate(&mut go_on, place);
+            if let Some(mut pass) = pass {
+                operate(&mut pass, place);
             }
         }
-        BarrierWaitResult(arrive.leader)
+        BarrierWaitResult(leader)
     }
 }
 
@@ -155,11 +144,7 @@ impl BarrierWaitResult {
     }
 }
 
-impl fmt::Debug for Barrier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Barrier").finish_non_exhaustive()
-    }
-}
+opaque_debug!(Barrier;);
 
 impl fmt::Debug for BarrierWaitResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

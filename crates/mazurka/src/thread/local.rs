@@ -2,14 +2,14 @@
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
-use std::fmt;
 
 use crate::runtime::{with_world, without_world};
+use crate::step::opaque_debug;
 
 /// Declares thread-local variables, as [`std::thread_local`].
 ///
-/// Within a check each modelled thread has its own, which is dropped when the thread ends: what its destructor does are
-/// steps of the thread.
+/// Within a check each modelled thread has its own, which is dropped when the thread ends: what its
+/// destructor does are steps of the thread.
 #[macro_export]
 macro_rules! thread_local {
     () => {};
@@ -89,8 +89,8 @@ impl<T: 'static> LocalKey<T> {
             return self.outside.try_with(f);
         }
         match self.find() {
-            // SAFETY: the value is in a box of its own which stays in the thread's list until the thread's end, and is
-            // taken out of it before it is dropped: who finds it can use it until `f` returns.
+            // SAFETY: the value is in a box of its own which stays in the thread's list until the thread's
+            // end, and is taken out of it before it is dropped: who finds it can use it until `f` returns.
             Some(value) => Ok(f(unsafe { &*value })),
             None => gone(),
         }
@@ -179,8 +179,4 @@ impl<T: 'static> LocalKey<RefCell<T>> {
     }
 }
 
-impl<T: 'static> fmt::Debug for LocalKey<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalKey").finish_non_exhaustive()
-    }
-}
+opaque_debug!(LocalKey<T>;);

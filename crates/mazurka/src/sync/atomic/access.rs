@@ -1,7 +1,6 @@
 //! The one operation behind all methods of all atomic types, in terms of bits.
 
 use std::cell::Cell;
-use std::panic::Location as Caller;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mazurka_program::{AccessKind, Location};
@@ -12,9 +11,10 @@ use crate::runtime::races::Atomic;
 use crate::runtime::spin::Registers;
 use crate::runtime::waiters::Quirk;
 use crate::runtime::{Arrival, Whole, World, with_world};
+use crate::step::CallSite;
 
 /// Notes the first use of an ordering weaker than `SeqCst`.
-pub(super) fn note_ordering(world: &mut World, order: Ordering, place: &'static Caller<'static>) {
+pub(super) fn note_ordering(world: &mut World, order: Ordering, place: CallSite) {
     if order != Ordering::SeqCst && world.weak_ordering.is_none() {
         world.weak_ordering = Some(place);
     }
@@ -104,7 +104,7 @@ impl Operation for Access<'_> {
         }
     }
 
-    fn repeat(&mut self, world: &mut World, place: &'static Caller<'static>, top: usize) -> bool {
+    fn repeat(&mut self, world: &mut World, place: CallSite, top: usize) -> bool {
         let found = repeat(world, self.location, self.effect, place, top);
         self.found = found.unwrap_or(self.found);
         found.is_some()
@@ -180,11 +180,11 @@ pub(super) struct Method {
     pub(super) show: fn(u64) -> String,
 }
 
-/// Does an operation on the atomic of an object, which held `first` before the check; gives the value before. None outside
-/// of a check.
+/// Does an operation on the atomic of an object, which held `first` before the check; gives the value before.
+/// None outside of a check.
 ///
-/// A function of its own, so that the frame of the caller, which may be compared, has nothing in it that depends on what
-/// happens here. The registers are those of the caller.
+/// A function of its own, so that the frame of the caller, which may be compared, has nothing in it that
+/// depends on what happens here. The registers are those of the caller.
 #[inline(never)]
 pub(super) fn access(
     registers: &Registers,
@@ -193,7 +193,7 @@ pub(super) fn access(
     effect: &Effect<'_>,
     method: &'static Method,
     orders: Orders,
-    place: &'static Caller<'static>,
+    place: CallSite,
 ) -> Option<u64> {
     let mut access = Access { location: Location(0), effect, method, orders, found: 0 };
     let arrival = with_world(|world| {
@@ -215,14 +215,14 @@ pub(super) fn access(
     Some(access.found)
 }
 
-/// Does the operation at once, if that is what the execution has to do again; gives the value before. It does what
-/// [`Access::perform`] does, and no more.
+/// Does the operation at once, if that is what the execution has to do again; gives the value before. It does
+/// what [`Access::perform`] does, and no more.
 #[inline(always)]
 fn repeat(
     world: &mut World,
     location: Location,
     effect: &Effect<'_>,
-    place: &'static Caller<'static>,
+    place: CallSite,
     top: usize,
 ) -> Option<u64> {
     if !world.may_repeat(place) {

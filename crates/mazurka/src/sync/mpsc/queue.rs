@@ -1,8 +1,9 @@
 //! Messages in the order in which they were sent, and what it means for a step to send or to take one.
 //!
-//! A queue has one location for the order of its messages, and each message has a location of its own. A send touches
-//! both, so sends to one queue are ordered; who takes a message touches nothing but the location of that message, so
-//! it commutes with later sends. Who finds nothing to take reads the order: every send matters to it.
+//! A queue has one location for the order of its messages, and each message has a location of its own. A send
+//! touches both, so sends to one queue are ordered; who takes a message touches nothing but the location of
+//! that message, so it commutes with later sends. Who finds nothing to take reads the order: every send
+//! matters to it.
 
 use std::collections::VecDeque;
 

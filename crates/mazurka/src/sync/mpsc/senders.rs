@@ -1,10 +1,11 @@
 //! The sending handles of a channel: who of them lives.
 //!
-//! Each handle has a location of its own, which its end writes, so that the ends of different handles are independent.
-//! To clone a handle is no step, though others might look for the clone: nobody does before the end of the handle that
-//! it was made from. A look at the senders begins with the first handle and goes on to the clones of a handle only if it
-//! has found that handle gone. What is gone was cloned before it went, and whoever reads of the end knows of the clones.
-//! So what is found, and in which order, depends on the locations that are read and on nothing else.
+//! Each handle has a location of its own, which its end writes, so that the ends of different handles are
+//! independent. To clone a handle is no step, though others might look for the clone: nobody does before the
+//! end of the handle that it was made from. A look at the senders begins with the first handle and goes on to
+//! the clones of a handle only if it has found that handle gone. What is gone was cloned before it went, and
+//! whoever reads of the end knows of the clones. So what is found, and in which order, depends on the
+//! locations that are read and on nothing else.
 
 use std::cmp::Ordering;
 
@@ -41,8 +42,8 @@ impl NewHandle {
     }
 }
 
-/// What a step that looked for a living sender found.
-pub(super) struct Look {
+/// What a step that searched for a living sender found.
+pub(super) struct Search {
     pub(super) found: bool,
     /// Whether it would have read less, had some end not come yet.
     pub(super) varies: bool,
@@ -84,8 +85,8 @@ impl Senders {
         self.living -= 1;
     }
 
-    /// A step looks for a sender that lives.
-    pub(super) fn look(&self, step: &mut Step<'_>) -> Look {
+    /// A step searches for a sender that lives.
+    pub(super) fn search(&self, step: &mut Step<'_>) -> Search {
         let mut reads = 0;
         let mut left = vec![0];
         let found = loop {
@@ -103,7 +104,7 @@ impl Senders {
         if !found {
             self.handles.iter().for_each(|handle| step.acquire(handle.location));
         }
-        Look { found, varies: reads > 1 }
+        Search { found, varies: reads > 1 }
     }
 
     /// By who made them: that depends on no interleaving, nor do the clones that one process made.
