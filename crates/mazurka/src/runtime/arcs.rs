@@ -16,7 +16,7 @@ use mazurka_program::{AccessKind, Location, ProcessId, Stop};
 use mazurka_threads::lifetime::Reset;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::World;
+use super::Runtime;
 use super::identity::OwnKind;
 use super::operation::{Operation, Step};
 
@@ -92,7 +92,7 @@ pub(crate) struct Act<'a> {
     pub(crate) really: &'a mut dyn FnMut(bool),
 }
 
-impl World {
+impl Runtime {
     /// Whether `Arc`s of a type are followed.
     #[inline]
     pub(crate) fn follows(&self, name: &'static str) -> bool {
@@ -151,7 +151,7 @@ impl World {
 
 impl Act<'_> {
     fn handles<'a>(&self, step: &'a Step<'_>) -> &'a [Handle] {
-        step.world.execution.arcs.handles.get(&self.address).map_or(&[], Vec::as_slice)
+        step.runtime.execution.arcs.handles.get(&self.address).map_or(&[], Vec::as_slice)
     }
 
     /// Goes through the other handles, reading the strong ones (or all), up to the first of these that lives. Tells whether
@@ -192,7 +192,7 @@ impl Act<'_> {
 
     fn set_alive(&self, step: &mut Step<'_>, alive: bool) {
         step.touch(self.handle, AccessKind::Write);
-        let handles = step.world.execution.arcs.handles.get_mut(&self.address);
+        let handles = step.runtime.execution.arcs.handles.get_mut(&self.address);
         for handle in handles.into_iter().flatten().filter(|handle| handle.location == self.handle) {
             handle.alive = alive;
         }
@@ -204,7 +204,7 @@ impl Act<'_> {
             step.touch(children, AccessKind::Update);
         }
         let (process, place) = (step.process, step.place);
-        let made = step.world.child_handle(process, self.address, self.handle, strong, place);
+        let made = step.runtime.child_handle(process, self.address, self.handle, strong, place);
         step.touch(made, AccessKind::Write);
         self.made = Some(made);
     }
@@ -212,10 +212,10 @@ impl Act<'_> {
 
 impl Operation for Act<'_> {
     fn perform(&mut self, step: &mut Step<'_>) {
-        if step.world.search.foresee {
+        if step.runtime.search.foresee {
             let message =
                 "an Arc whose count or whose last drop matters is not supported by source; use optimal";
-            step.world.fail(Stop::Unsupported(message.to_owned()));
+            step.runtime.fail(Stop::Unsupported(message.to_owned()));
         }
         match self.deed {
             Deed::Clone { strong } => self.create(step, strong),
@@ -272,7 +272,7 @@ impl Operation for Act<'_> {
         (self.really)(self.yes);
     }
 
-    fn describe(&self, _world: &World) -> String {
+    fn describe(&self, _world: &Runtime) -> String {
         self.name.to_owned()
     }
 }

@@ -10,13 +10,13 @@ use mazurka_program::{Guard, ProcessId, Stop};
 use super::operation::{Nature, Operation, Step, Wait};
 use super::process::{Body, Panicked, Pending, Resume, Status};
 use super::spin::{Frame, Registers, wipe_leftovers};
-use super::{UNFIT, World, panics, with_world};
+use super::{Runtime, UNFIT, panics, with_runtime};
 
 /// Where every coroutine begins.
 pub(super) fn enter(yielder: NonNull<Yielder<Resume, ()>>, resume: Resume, body: Body) {
-    with_world(|world| {
-        let me = world.execution.schedule.running;
-        world.process_mut(me).set_yielder(yielder);
+    with_runtime(|runtime| {
+        let me = runtime.execution.schedule.running;
+        runtime.process_mut(me).set_yielder(yielder);
     });
     if resume == Resume::End {
         // It never started. Its captures are dropped while it unwinds, as those of the others are: operations of their
@@ -44,28 +44,30 @@ pub(crate) fn is_end_of_execution(payload: &(dyn std::any::Any + Send)) -> bool 
 /// The running process ends with a panic that nobody has been told of.
 pub(crate) fn note_panic(payload: &(dyn std::any::Any + Send)) {
     let message = panics::message_of(payload);
-    with_world(|world| {
-        let process = world.execution.schedule.running;
-        let seen = world
+    with_runtime(|runtime| {
+        let process = runtime.execution.schedule.running;
+        let seen = runtime
             .execution
             .last_panic
             .take()
             .filter(|panic| panic.process == process && panic.message == message);
         let place = seen.and_then(|panic| panic.place);
-        world.execution.panics.push(Panicked { process, told: false, message, place });
+        runtime.execution.panics.push(Panicked { process, told: false, message, place });
     });
 }
 
 /// The body of a thread has ended: its thread-local variables are dropped, those made last first. A destructor may make
 /// others, but not those that were dropped.
 pub(crate) fn end_of_thread() {
-    if with_world(|world| world.process(world.execution.schedule.running).locals.is_empty()) == Some(true) {
+    if with_runtime(|runtime| runtime.process(runtime.execution.schedule.running).locals.is_empty())
+        == Some(true)
+    {
         return;
     }
     loop {
-        let last = with_world(|world| {
-            let me = world.execution.schedule.running;
-            world.process_mut(me).locals.iter_mut().rev().find_map(|local| local.1.take())
+        let last = with_runtime(|runtime| {
+            let me = runtime.execution.schedule.running;
+            runtime.process_mut(me).locals.iter_mut().rev().find_map(|local| local.1.take())
         });
         match last.flatten() {
             Some(local) => drop(local),
@@ -76,7 +78,8 @@ pub(crate) fn end_of_thread() {
 
 /// Suspends the running process until its next turn.
 fn suspend() {
-    let yielder = with_world(|world| world.process(world.execution.schedule.running).yielder()).flatten();
+    let yielder =
+        with_runtime(|runtime| runtime.process(runtime.execution.schedule.running).yielder()).flatten();
     yielder.into_iter().for_each(suspend_with);
 }
 
@@ -104,7 +107,7 @@ pub(crate) fn stop_here() {
 /// Stops the running process, which can't go on without an operation that was not done since its execution is abandoned.
 pub(crate) fn stop_without(place: &'static Caller<'static>) -> ! {
     if std::thread::panicking() {
-        with_world(|world| world.give_up(place));
+        with_runtime(|runtime| runtime.give_up(place));
     }
     loop {
         stop_here();
@@ -124,7 +127,7 @@ pub(crate) fn operate(operation: &mut dyn Operation, place: &'static Caller<'sta
 #[inline(never)]
 fn operate_from(operation: &mut dyn Operation, place: &'static Caller<'static>, registers: &Registers) {
     // SAFETY: the operation stays where it is while this function does not return.
-    let arrival = with_world(|world| unsafe { world.come_to(operation, place, registers) });
+    let arrival = with_runtime(|runtime| unsafe { runtime.come_to(operation, place, registers) });
     arrival.into_iter().for_each(Arrival::wait);
 }
 
@@ -151,7 +154,7 @@ impl Arrival {
     }
 }
 
-impl World {
+impl Runtime {
     /// The running process comes to an operation. Inlined where the operation is known, which makes most of it vanish.
     ///
     /// # Safety
@@ -213,7 +216,7 @@ impl World {
     /// A process takes the step of the operation that it is at.
     #[inline]
     pub(super) fn leave(&mut self, process: ProcessId, pending: Pending) {
-        self.search.shown.pulse.operation(pending.place);
+        self.search.heartbeat.operation(pending.place);
         self.execution.schedule.leave(process, pending.wait != Wait::Nothing, pending.branches);
     }
 
@@ -301,7 +304,7 @@ impl World {
         // The step that it is part of has been counted already.
         let depth = self.execution.schedule.depth;
         self.execution.schedule.depth = depth.saturating_sub(1);
-        operation.perform(&mut Step { world: self, process: me, choice: 0, place });
+        operation.perform(&mut Step { runtime: self, process: me, choice: 0, place });
         self.execution.schedule.depth = depth;
         if self.step.story.is_some() {
             self.tell_unwinding(operation);

@@ -10,7 +10,7 @@ use mazurka_program::{Location, ProcessId, Stop};
 use mazurka_threads::spin::merge_disjoint;
 use rustc_hash::FxHashSet;
 
-use super::World;
+use super::Runtime;
 use super::identity::{Base, OwnKind};
 use super::run::MAIN;
 
@@ -60,7 +60,7 @@ struct StableName {
     generation: usize,
 }
 
-impl World {
+impl Runtime {
     /// Takes over what was found out before.
     pub(super) fn follow(&mut self, discoveries: &Arc<Discoveries>) {
         self.search.discoveries = discoveries.clone();

@@ -10,7 +10,7 @@ use mazurka_threads::lifetime::Reset;
 
 use super::operation::Step;
 use super::process::{Resume, Status};
-use super::{UNFIT, World};
+use super::{Runtime, UNFIT};
 
 /// So many steps are taken to bring an execution to its end that nobody is interested in.
 const MAX_STEPS: u32 = 10_000;
@@ -21,7 +21,7 @@ const MAX_CATCHES: u32 = 100;
 /// So many processes of a search may be given up.
 const MAX_ABANDONED: u32 = 1_000;
 
-impl World {
+impl Runtime {
     /// Ends the execution, however far it has come.
     pub(super) fn end_execution(&mut self) {
         self.search.scripted = 0;
@@ -44,7 +44,7 @@ impl World {
         self.step.story = None;
         for _ in 0..MAX_STEPS {
             let Some(process) = self.execution.schedule.enabled.iter().next() else { return };
-            if self.search.shown.pulse.is_time_up() {
+            if self.search.heartbeat.is_time_up() {
                 return;
             }
             self.step.label.clear();
@@ -55,7 +55,7 @@ impl World {
                 // SAFETY: the process is parked at it, and nobody else refers to it.
                 #[allow(unsafe_code)]
                 let operation = unsafe { pending.operation_mut() };
-                operation.perform(&mut Step { world: self, process, choice: 0, place: pending.place });
+                operation.perform(&mut Step { runtime: self, process, choice: 0, place: pending.place });
             }
             self.execution.schedule.depth += 1;
             self.process_mut(process).events += 1;

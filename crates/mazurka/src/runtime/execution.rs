@@ -10,9 +10,9 @@ use mazurka_threads::races::WHOLE;
 
 use super::process::{self, Body, Resume, Status};
 use super::run::MAIN;
-use super::{Panicked, UNFIT, WORLD, World, overflow, place_of};
+use super::{Panicked, RUNTIME, Runtime, UNFIT, overflow, place_of};
 
-impl World {
+impl Runtime {
     /// Begins an execution: process 0 will run the body.
     pub(crate) fn begin_execution(&mut self, body: Body) {
         self.execution.reset();
@@ -41,7 +41,7 @@ impl World {
         self.resume_here(process, with);
     }
 
-    /// As [`World::resume`]. Inlined where it is done most: after a switch, each return from a function is one that the
+    /// As [`Runtime::resume`]. Inlined where it is done most: after a switch, each return from a function is one that the
     /// processor does not foresee.
     #[inline(always)]
     pub(super) fn resume_here(&mut self, process: ProcessId, with: Resume) {
@@ -51,14 +51,14 @@ impl World {
         state.status = Status::Running;
         self.execution.schedule.running = process;
         self.execution.log.set_process(process, events);
-        let world: *mut World = self;
-        let before = WORLD.with(|cell| cell.replace(world));
-        self.search.shown.pulse.turn(process);
+        let runtime: *mut Runtime = self;
+        let before = RUNTIME.with(|cell| cell.replace(runtime));
+        self.search.heartbeat.turn(process);
         // SAFETY: the coroutine is that of a process which is parked or has not been started; it stays where it is, since
         // nobody but the scheduler, who waits for it here, takes coroutines away.
         let ended = unsafe { process::resume(routine, limit, with) };
-        self.search.shown.pulse.turn_is_over();
-        WORLD.with(|cell| cell.set(before));
+        self.search.heartbeat.turn_is_over();
+        RUNTIME.with(|cell| cell.set(before));
         if ended {
             self.has_ended(process);
         }

@@ -1,22 +1,20 @@
 //! What people are told: of steps, of values and where they came from, of who waits for what.
 
-use std::panic::Location as Caller;
 use std::ptr;
-use std::sync::Arc;
 
 use mazurka_program::{
     Explain, Explanation, Label, Location, Observed, Place, ProcessId, Run, Stop, WaitExplanation,
 };
 
-use super::operation::{Operation, Story};
+use super::operation::{Operation, StepAccount};
 use super::process::Status;
 use super::run::{ClosureRun, MAIN};
-use super::{World, place_of};
-use crate::checker::pulse::{Member, Pulse};
+use super::{Runtime, place_of};
+use crate::checker::heartbeat::ThreadEntry;
 
 /// What is told of a step, before its process goes on and its operation is gone.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct StepText {
     operation: String,
     reads: Vec<Observed>,
     writes: Vec<Observed>,
@@ -28,32 +26,19 @@ pub(crate) struct Told {
 /// So many characters of a panic's message are told beside its step.
 const LONGEST_MESSAGE: usize = 64;
 
-/// What is kept for people while nobody asks yet.
-pub(crate) struct Shown {
-    pub(super) pulse: Arc<Pulse>,
-    /// Of the processes that were announced to who watches: where each was created.
-    announced: Vec<Option<&'static Caller<'static>>>,
-}
-
-impl Shown {
-    pub(super) fn new(pulse: &Arc<Pulse>) -> Shown {
-        Shown { pulse: pulse.clone(), announced: Vec::new() }
-    }
-}
-
-impl World {
+impl Runtime {
     /// Tells who watches of a process. Costs next to nothing if it is known.
     pub(super) fn announce(&mut self, process: ProcessId) {
         let (name, created) = (self.process(process).name.as_deref(), self.process(process).created);
-        let known = match self.search.shown.announced.get(process.index()) {
+        let known = match self.search.announced.get(process.index()) {
             None => false,
             Some(&announced) => announced.map(ptr::from_ref) == created.map(ptr::from_ref),
         };
         if known && (name.is_none() || process == MAIN) {
             return;
         }
-        self.search.shown.pulse.member(&self.search.names, process, name, created);
-        let announced = &mut self.search.shown.announced;
+        self.search.heartbeat.member(&self.search.names, process, name, created);
+        let announced = &mut self.search.announced;
         if announced.len() <= process.index() {
             announced.resize(process.index() + 1, None);
         }
@@ -78,17 +63,17 @@ impl World {
     /// Puts what a step did into words.
     #[cold]
     pub(super) fn tell(&mut self, operation: &dyn Operation) {
-        let Some(story) = self.step.story.replace(Story::default()) else { return };
+        let Some(story) = self.step.story.replace(StepAccount::default()) else { return };
         let (reads, writes) =
             story.observed(|location| self.name_of_location(location), |value| operation.show(value));
         let operation = operation.describe(self);
-        self.step.told = Told { operation, reads, writes, note: story.note, unwinding: Vec::new() };
+        self.step.told = StepText { operation, reads, writes, note: story.note, unwinding: Vec::new() };
     }
 
     /// Puts into words what a process does while it unwinds: all of that is one step.
     #[cold]
     pub(super) fn tell_unwinding(&mut self, operation: &dyn Operation) {
-        let Some(story) = self.step.story.replace(Story::default()) else { return };
+        let Some(story) = self.step.story.replace(StepAccount::default()) else { return };
         let mut what = operation.describe(self);
         if let Some(note) = story.note {
             what += &format!(" {note}");
@@ -133,7 +118,7 @@ impl World {
         let member = |process: ProcessId| {
             let state = self.process(process);
             let name = state.name.as_deref().map(str::to_owned);
-            Member { path: self.search.names.path(process), name, created: state.created }
+            ThreadEntry { path: self.search.names.path(process), name, created: state.created }
         };
         let others = self.execution.schedule.created.iter().copied().map(member);
         process_name(&member(process), others)
@@ -150,7 +135,7 @@ fn shortened(message: &str) -> String {
 }
 
 /// The name of a thread for people: its own, that of the variable that its handle is put into, or a number.
-pub(crate) fn process_name(member: &Member, others: impl Iterator<Item = Member>) -> String {
+pub(crate) fn process_name(member: &ThreadEntry, others: impl Iterator<Item = ThreadEntry>) -> String {
     if let Some(name) = &member.name {
         return name.clone();
     }
@@ -160,7 +145,7 @@ pub(crate) fn process_name(member: &Member, others: impl Iterator<Item = Member>
         return format!("thread {}", numbers.join("."));
     };
     // A loop creates several at one place.
-    let family = |other: &Member| {
+    let family = |other: &ThreadEntry| {
         other.created == member.created && other.name.is_none() && other.path.len() == member.path.len()
     };
     match others.filter(|other| family(other) && other.path < member.path).count() {
@@ -172,30 +157,30 @@ pub(crate) fn process_name(member: &Member, others: impl Iterator<Item = Member>
 impl ClosureRun {
     /// What a process does next, and where.
     pub(crate) fn comes_to(&self, process: ProcessId) -> Option<(String, Place)> {
-        let pending = self.world.process(process).pending?;
-        Some((pending.operation().describe(&self.world), place_of(pending.place)))
+        let pending = self.runtime.process(process).pending?;
+        Some((pending.operation().describe(&self.runtime), place_of(pending.place)))
     }
 }
 
 impl Explain for ClosureRun {
     fn process_name(&self, process: ProcessId) -> String {
-        self.world.name_of(process)
+        self.runtime.name_of(process)
     }
 
     fn step_explained(&mut self, process: ProcessId, choice: u32) -> Result<Explanation, Stop> {
         self.catch_up_if_behind()?;
-        let held = self.world.process(process).status == Status::Held;
-        let mut place = self.world.process(process).pending.map(|pending| place_of(pending.place));
-        self.world.step.story = Some(Story::default());
-        self.world.step.told = Told::default();
+        let held = self.runtime.process(process).status == Status::Held;
+        let mut place = self.runtime.process(process).pending.map(|pending| place_of(pending.place));
+        self.runtime.step.story = Some(StepAccount::default());
+        self.runtime.step.told = StepText::default();
         let mut label = Label::default();
         let result = self.step(process, choice, &mut label);
-        self.world.step.story = None;
+        self.runtime.step.story = None;
         result?;
-        let Told { mut operation, reads, writes, mut note, unwinding } =
-            std::mem::take(&mut self.world.step.told);
+        let StepText { mut operation, reads, writes, mut note, unwinding } =
+            std::mem::take(&mut self.runtime.step.told);
         if held {
-            let (message, at) = self.world.panic_of(process).unwrap_or_default();
+            let (message, at) = self.runtime.panic_of(process).unwrap_or_default();
             operation = "panic".to_owned();
             place = at.cloned();
             note = Some([vec![shortened(message)], unwinding].concat().join("; "));
@@ -206,8 +191,8 @@ impl Explain for ClosureRun {
     fn explain_waiting(&self) -> Vec<WaitExplanation> {
         let mut waiting = Vec::new();
         self.waiting(&mut |process, _| {
-            let Some(pending) = self.world.process(process).pending else { return };
-            let (mut waits_for, waits_on) = pending.operation().waits_for(&self.world);
+            let Some(pending) = self.runtime.process(process).pending else { return };
+            let (mut waits_for, waits_on) = pending.operation().waits_for(&self.runtime);
             if pending.spins {
                 waits_for = "a change of what it reads, in a loop".to_owned();
             }
@@ -215,7 +200,7 @@ impl Explain for ClosureRun {
             let waits_for = waits_for.replace(&format!("{}:", pending.place.file()), "line ");
             waiting.push(WaitExplanation {
                 process,
-                operation: pending.operation().describe(&self.world),
+                operation: pending.operation().describe(&self.runtime),
                 waits_for,
                 waits_on,
                 place: Some(place_of(pending.place)),
@@ -225,7 +210,7 @@ impl Explain for ClosureRun {
     }
 
     fn deadlock_message(&self, waiting: &[WaitExplanation]) -> Option<String> {
-        let finished = |process: ProcessId| self.world.process(process).status == Status::Finished;
+        let finished = |process: ProcessId| self.runtime.process(process).status == Status::Finished;
         if !finished(MAIN) {
             return None;
         }

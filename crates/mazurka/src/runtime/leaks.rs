@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::heap::{Block, Maker, Watch};
 use super::process::Status;
-use super::{World, place_of, reach, with_world};
+use super::{Runtime, place_of, reach, with_runtime};
 
 /// The `Arc`s of an execution that live, by the address of what they share.
 #[derive(Default)]
@@ -39,9 +39,9 @@ static ANY: AtomicBool = AtomicBool::new(false);
 #[inline]
 pub(crate) fn born(address: usize, kind: &'static str, place: &'static Caller<'static>) {
     if ANY.load(Ordering::Relaxed) {
-        with_world(|world| {
-            if world.execution.living.watch.is_some() {
-                world.execution.living.arcs.insert(address, Made { kind, place });
+        with_runtime(|runtime| {
+            if runtime.execution.living.watch.is_some() {
+                runtime.execution.living.arcs.insert(address, Made { kind, place });
             }
         });
     }
@@ -52,7 +52,7 @@ pub(crate) fn born(address: usize, kind: &'static str, place: &'static Caller<'s
 pub(crate) fn dies(address: usize) {
     if ANY.load(Ordering::Relaxed) {
         // The last one goes where its process runs, never within a step.
-        with_world(|world| world.execution.living.arcs.remove(&address));
+        with_runtime(|runtime| runtime.execution.living.arcs.remove(&address));
     }
 }
 
@@ -73,7 +73,7 @@ impl Reset for Living {
     }
 }
 
-impl World {
+impl Runtime {
     /// No process can take a step: what lives on is a failure, if all have ended and nothing else is one.
     pub(super) fn report_leaks(&mut self) {
         let ended = |process: &_| self.process(*process).status == Status::Finished;

@@ -1,8 +1,8 @@
-//! What runs modelled programs: processes as coroutines on one thread of the operating system, and the world they share.
+//! What runs modelled programs: processes as coroutines on one thread of the operating system, and the runtime they share.
 //!
 //! A process runs until it comes to an [operation](operation::Operation), leaves word of it and suspends itself. The
 //! scheduler ([`run`]) takes the step when the search says so, and resumes the process, which runs on to its next
-//! operation. The world is reached through a thread-local pointer, and by raw pointers: scheduler and
+//! operation. The runtime is reached through a thread-local pointer, and by raw pointers: scheduler and
 //! process take turns, so that only one of them looks at it at a time. No reference to it is alive across a switch.
 #![allow(unsafe_code)]
 
@@ -21,18 +21,18 @@ pub(crate) mod leaks;
 pub(crate) mod operation;
 mod overflow;
 mod panics;
+pub(crate) mod primitives;
 mod process;
 pub(crate) mod races;
 mod reach;
+mod recycled;
 mod region;
 pub(crate) mod run;
 mod script;
-mod spare;
 pub(crate) mod spin;
 mod stacks;
 pub(crate) mod statics;
 pub(crate) mod strangers;
-pub(crate) mod waiters;
 
 use std::cell::Cell;
 use std::mem::take;
@@ -42,11 +42,11 @@ use std::ptr::{self, NonNull};
 use mazurka_program::{Failure, FailureKind, Guard, Label, Location, Names, Place, ProcessId, Stop};
 
 use crate::checker::Spurious;
-use crate::checker::pulse::Pulse;
+use crate::checker::heartbeat::Heartbeat;
 use allocator::Log;
 use arcs::Arcs;
 use discoveries::Discoveries;
-use explain::{Shown, Told};
+use explain::StepText;
 use identity::{Base, MAX_LOCATIONS, NameTable, Object, OwnKind, image};
 use leaks::Living;
 use mazurka_threads::execution_state;
@@ -56,11 +56,11 @@ use mazurka_threads::schedule::{Findings, Schedule};
 use mazurka_threads::spin::Groups;
 use mazurka_threads::values::Values;
 use mazurka_threads::waiters::Waiters;
-use operation::{Operation, Story, Wait};
+use operation::{Operation, StepAccount, Wait};
 pub(crate) use process::Body;
 use process::{Panicked, Process, Status};
+use recycled::Recycled;
 use script::Taken;
-use spare::Spare;
 use spin::Extent;
 pub(crate) use spin::Whole;
 use stacks::Stacks;
@@ -73,8 +73,8 @@ pub(crate) use explain::process_name;
 pub(crate) use panics::{install_hook, message_of};
 
 thread_local! {
-    /// The world of the check that runs on this thread, while one of its processes runs. Null otherwise.
-    static WORLD: Cell<*mut World> = const { Cell::new(ptr::null_mut()) };
+    /// The runtime of the check that runs on this thread, while one of its processes runs. Null otherwise.
+    static RUNTIME: Cell<*mut Runtime> = const { Cell::new(ptr::null_mut()) };
 }
 
 thread_local! {
@@ -92,54 +92,60 @@ pub(crate) fn is_thread_fit() -> bool {
 #[inline]
 fn log() -> Option<*mut Log> {
     // While a thread ends its variables are gone, and so is its check.
-    let world = WORLD.try_with(Cell::get).unwrap_or(ptr::null_mut());
-    // SAFETY: the world is alive while a process of it runs; no reference is made.
-    (!world.is_null()).then(|| unsafe { &raw mut (*world).execution.log })
+    let runtime = RUNTIME.try_with(Cell::get).unwrap_or(ptr::null_mut());
+    // SAFETY: the runtime is alive while a process of it runs; no reference is made.
+    (!runtime.is_null()).then(|| unsafe { &raw mut (*runtime).execution.log })
 }
 
-/// The world, for an operation of a modelled process. None outside of a check.
+/// The runtime, for an operation of a modelled process. None outside of a check.
 #[inline]
-pub(crate) fn world() -> Option<NonNull<World>> {
-    NonNull::new(WORLD.with(Cell::get))
+pub(crate) fn current() -> Option<NonNull<Runtime>> {
+    NonNull::new(RUNTIME.with(Cell::get))
+}
+
+/// Whether a modelled process runs here.
+#[inline]
+pub(crate) fn in_check() -> bool {
+    current().is_some()
 }
 
 /// What a handler of signals may look at: who watches the check, and whether its execution is being abandoned.
 ///
 /// # Safety
-/// The world must be that of a check whose process runs on this thread.
+/// The runtime must be that of a check whose process runs on this thread.
 #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
-unsafe fn shown_to_handler(world: NonNull<World>) -> (*const Pulse, bool) {
-    let world = world.as_ptr();
-    // SAFETY: the world is alive. The process that was interrupted may have a reference to it, but is not resumed while these
+unsafe fn shown_to_handler(runtime: NonNull<Runtime>) -> (*const Heartbeat, bool) {
+    let runtime = runtime.as_ptr();
+    // SAFETY: the runtime is alive. The process that was interrupted may have a reference to it, but is not resumed while these
     // are looked at, and neither of them is changed while a process runs.
-    unsafe { (std::sync::Arc::as_ptr(&(*world).search.shown.pulse), (*world).execution.ending) }
+    unsafe { (std::sync::Arc::as_ptr(&(*runtime).search.heartbeat), (*runtime).execution.ending) }
 }
 
-/// Does something with the world, for a modelled process. The function must not suspend the process.
+/// Does something with the runtime, for a modelled process. The function must not suspend the process.
 ///
 /// None outside of a check.
 #[inline]
-pub(crate) fn with_world<T>(f: impl FnOnce(&mut World) -> T) -> Option<T> {
-    let mut world = world()?;
-    // SAFETY: the pointer is to the world of this thread, whose scheduler waits for the running process; the process is
+pub(crate) fn with_runtime<T>(f: impl FnOnce(&mut Runtime) -> T) -> Option<T> {
+    let mut runtime = current()?;
+    // SAFETY: the pointer is to the runtime of this thread, whose scheduler waits for the running process; the process is
     // here, and `f` neither suspends it nor calls foreign code, so that this is the only reference.
-    let world = unsafe { world.as_mut() };
+    let runtime = unsafe { runtime.as_mut() };
     // What the runtime allocates for itself is no allocation of the process.
-    let before = world.execution.log.pause(true);
-    let result = f(world);
-    world.execution.log.pause(before);
+    let before = runtime.execution.log.pause(true);
+    let result = f(runtime);
+    runtime.execution.log.pause(before);
     Some(result)
 }
 
 /// Runs a function of the user's that is called within a step: for it there is no check.
-pub(crate) fn without_world<T>(f: impl FnOnce() -> T) -> T {
-    struct Restore(*mut World);
+pub(crate) fn outside_runtime<T>(f: impl FnOnce() -> T) -> T {
+    struct Restore(*mut Runtime);
     impl Drop for Restore {
         fn drop(&mut self) {
-            WORLD.with(|cell| cell.set(self.0));
+            RUNTIME.with(|cell| cell.set(self.0));
         }
     }
-    let _restore = Restore(WORLD.with(|cell| cell.replace(ptr::null_mut())));
+    let _restore = Restore(RUNTIME.with(|cell| cell.replace(ptr::null_mut())));
     f()
 }
 
@@ -152,7 +158,7 @@ pub(crate) struct Described {
 
 /// What runs a check: what is known for the whole search, what the present execution has, and what the step that is being
 /// taken needs; and the records of processes, whose memory stays from execution to execution.
-pub(crate) struct World {
+pub(crate) struct Runtime {
     pub(crate) search: Search,
     pub(crate) execution: Execution,
     pub(crate) step: StepState,
@@ -190,7 +196,10 @@ pub(crate) struct Search {
     abandoned: u32,
     /// Whether the end of a thread is a step.
     pub(crate) ends_are_steps: bool,
-    shown: Shown,
+    /// Who watches the check.
+    heartbeat: std::sync::Arc<Heartbeat>,
+    /// Of the processes that were announced there: where each was created.
+    announced: Vec<Option<&'static Caller<'static>>>,
     pub(crate) discoveries: std::sync::Arc<Discoveries>,
     /// What may happen of itself.
     pub(crate) spurious: Spurious,
@@ -239,24 +248,24 @@ pub(crate) struct StepState {
     pub(crate) silent: bool,
     /// How many operations the running process did while it unwound, since it was resumed.
     unwound: u32,
-    pub(crate) story: Option<Story>,
+    pub(crate) story: Option<StepAccount>,
     /// What is told of the step that was taken last.
-    told: Told,
+    told: StepText,
 }
 
-impl World {
-    /// A world that shows itself to who watches, made of what an earlier one left.
-    fn new(stack_size: usize, pulse: &std::sync::Arc<Pulse>, spare: &mut Spare) -> World {
-        let stacks = spare.stacks.take().filter(|stacks| stacks.size() == stack_size);
+impl Runtime {
+    /// A runtime that shows itself to who watches, made of what an earlier one left.
+    fn new(stack_size: usize, heartbeat: &std::sync::Arc<Heartbeat>, recycled: &mut Recycled) -> Runtime {
+        let stacks = recycled.stacks.take().filter(|stacks| stacks.size() == stack_size);
         let search = Search {
             stamps: 0..0,
             names: Names::new(),
-            table: take(&mut spare.table),
-            described: take(&mut spare.described),
+            table: take(&mut recycled.table),
+            described: take(&mut recycled.described),
             stacks: stacks.unwrap_or_else(|| Stacks::new(stack_size)),
-            guards: take(&mut spare.guards),
+            guards: take(&mut recycled.guards),
             groups: Groups::default(),
-            script: take(&mut spare.script),
+            script: take(&mut recycled.script),
             scripted: 0,
             fatal: None,
             spoiled: false,
@@ -266,12 +275,13 @@ impl World {
             runs_out: true,
             abandoned: 0,
             ends_are_steps: false,
-            shown: Shown::new(pulse),
+            heartbeat: heartbeat.clone(),
+            announced: Vec::new(),
             discoveries: std::sync::Arc::default(),
             spurious: Spurious::default(),
         };
-        let (execution, step) = (take(&mut spare.execution), take(&mut spare.step));
-        World { search, execution, step, processes: take(&mut spare.processes) }
+        let (execution, step) = (take(&mut recycled.execution), take(&mut recycled.step));
+        Runtime { search, execution, step, processes: take(&mut recycled.processes) }
     }
 
     /// The process that runs now.

@@ -13,7 +13,7 @@ use mazurka_program::{Guard, Location, ProcessId};
 use super::identity::OWN_KINDS;
 use super::operation::{Operation, Wait};
 use super::overflow;
-use super::spin::{Quiet, Shared};
+use super::spin::{Shared, SpinState};
 use super::stacks::Stacks;
 
 /// What a coroutine is told when it is resumed.
@@ -121,7 +121,7 @@ pub(crate) struct Process {
     pub(crate) name: Option<Arc<str>>,
     /// What `thread_local!` variables hold, in the order of their creation, by their keys.
     pub(crate) locals: Vec<(usize, Option<Box<dyn Any>>)>,
-    pub(crate) quiet: Quiet,
+    pub(crate) spin_state: SpinState,
     /// What others may change on its stack.
     pub(super) shared: Vec<Shared>,
     /// For people: where it was created.
@@ -154,14 +154,14 @@ impl Process {
         #[rustfmt::skip]
         let Process {
             routine: _, own: _, end: _, status, pending, body, yielder, stack_size, stack, events, last, born, spawned,
-            made, name, locals, quiet, shared, created,
+            made, name, locals, spin_state, shared, created,
         } = self;
         (*status, *pending, *body, *yielder) = (Status::Absent, None, None, None);
         (*stack_size, *stack) = (0, (0, 0));
         (*events, *last, *born, *spawned, *made) = (0, 0, 0, 0, [0; OWN_KINDS]);
         (*name, *created) = (None, None);
         locals.clear();
-        quiet.clear();
+        spin_state.clear();
         shared.clear();
     }
 

@@ -11,7 +11,7 @@ use mazurka_program::{Failure, FailureKind, Location, ProcessId};
 use mazurka_threads::races::{Atomic, Part, Seen, WHOLE};
 
 use super::operation::Step;
-use super::{World, place_of};
+use super::{Runtime, place_of};
 
 /// What the order of accesses follows from. All of it costs a look at a flag where no cells are watched.
 impl Step<'_> {
@@ -30,36 +30,36 @@ impl Step<'_> {
     /// As [`Step::acquire`], from a part of the location.
     #[inline]
     pub(crate) fn acquire_part(&mut self, location: Location, part: Part) {
-        if self.world.watches_cells() {
-            self.world.execution.races.acquire(self.process, location, part);
+        if self.runtime.watches_cells() {
+            self.runtime.execution.races.acquire(self.process, location, part);
         }
     }
 
     /// As [`Step::release`], to a part of the location.
     #[inline]
     pub(crate) fn release_part(&mut self, location: Location, part: Part) {
-        if self.world.watches_cells() {
-            self.world.execution.races.release(self.process, location, part);
+        if self.runtime.watches_cells() {
+            self.runtime.execution.races.release(self.process, location, part);
         }
     }
 
     /// The step creates a process.
     pub(crate) fn inherits(&mut self, child: ProcessId) {
-        if self.world.watches_cells() {
-            self.world.execution.races.inherit(child, self.process);
+        if self.runtime.watches_cells() {
+            self.runtime.execution.races.inherit(child, self.process);
         }
     }
 
     /// The step is an operation of an atomic, with this ordering.
     #[inline]
     pub(crate) fn atomic(&mut self, location: Location, did: Atomic, order: Ordering) {
-        if self.world.watches_cells() {
-            self.world.execution.races.atomic(self.process, location, did, order.into());
+        if self.runtime.watches_cells() {
+            self.runtime.execution.races.atomic(self.process, location, did, order.into());
         }
     }
 }
 
-impl World {
+impl Runtime {
     /// Whether accesses of cells are watched.
     #[inline]
     pub(crate) fn watches_cells(&self) -> bool {
@@ -81,7 +81,7 @@ impl World {
         self.execution.operations += 1;
         if write {
             // It may count there how often it has tried.
-            self.process_mut(process).quiet.clear();
+            self.process_mut(process).spin_state.clear();
         }
         let mut racing = Vec::new();
         let now = self.execution.races.now(process, place, write);

@@ -9,7 +9,7 @@ use mazurka_threads::replay::{digest, mix_access};
 use super::operation::{Nature, Operation, Step, Wait};
 use super::process::Pending;
 use super::run::MAIN;
-use super::{World, place_of};
+use super::{Runtime, place_of};
 
 type Where = Option<&'static Caller<'static>>;
 
@@ -74,7 +74,7 @@ impl Pending {
     }
 }
 
-impl World {
+impl Runtime {
     /// Does an operation of the running process, as a step. Gives what tells its label, and the number of its outcomes, from
     /// others.
     #[inline(always)]
@@ -90,15 +90,15 @@ impl World {
         self.step.label.guard = arrived.guard;
         self.step.silent = true;
         if arrived.spins {
-            self.process_mut(process).quiet.clear();
+            self.process_mut(process).spin_state.clear();
         }
         let outcomes = if arrived.branches { operation.alternatives(self) } else { 1 };
-        operation.perform(&mut Step { world: self, process, choice, place });
+        operation.perform(&mut Step { runtime: self, process, choice, place });
         let quiet = match self.step.label.accesses[..] {
             [only] if arrived.plain && self.step.silent => Some(only.first),
             _ => None,
         };
-        self.note_quiet(process, place, arrived.top, quiet);
+        self.note_for_spin(process, place, arrived.top, quiet);
         if !self.search.groups.is_empty() {
             self.search.groups.touch(&mut self.step.label);
             if let Some(guard) = self.step.label.guard.filter(|_| arrived.spins) {
@@ -154,13 +154,13 @@ impl World {
     }
 
     /// Whether the operation that the running process has come to at this place, one that touches a single location, can be
-    /// done again the short way: what it does is then left to the caller, who says so with [`World::repeated`].
+    /// done again the short way: what it does is then left to the caller, who says so with [`Runtime::repeated`].
     #[inline(always)]
     pub(crate) fn may_repeat(&self, place: &'static Caller<'static>) -> bool {
         self.is_scripted(place)
             && self.search.groups.is_empty()
             && !self.execution.races.enabled
-            && !self.search.shown.pulse.is_time_up()
+            && !self.search.heartbeat.is_time_up()
             && !self.suspects(place)
             && !self.execution.ending
             && !std::thread::panicking()
@@ -176,8 +176,8 @@ impl World {
     #[inline(always)]
     pub(crate) fn repeated(&mut self, place: &'static Caller<'static>, top: usize, quiet: Option<Location>) {
         let me = self.execution.schedule.running;
-        self.search.shown.pulse.repeated(me, place);
-        self.note_quiet(me, place, top, quiet);
+        self.search.heartbeat.repeated(me, place);
+        self.note_for_spin(me, place, top, quiet);
         let process = &mut self.processes[me.0 as usize];
         process.last = self.execution.schedule.depth;
         process.events += 1;
@@ -198,12 +198,12 @@ impl World {
         let Nature { wait, plain, branches } = operation.nature();
         let me = self.execution.schedule.running;
         let (wait, spins) = (spin.unwrap_or(wait), spin.is_some());
-        if self.search.shown.pulse.is_time_up() || !self.is_ready(operation, wait, me) {
+        if self.search.heartbeat.is_time_up() || !self.is_ready(operation, wait, me) {
             return false;
         }
         let guard = self.guard_of(wait);
         self.execution.operations += 1;
-        self.search.shown.pulse.repeated(me, place);
+        self.search.heartbeat.repeated(me, place);
         let before = self.search.script[self.execution.schedule.depth as usize];
         let arrived = Arrived { guard, spins, plain, branches, top };
         self.do_again(operation, before, place, arrived) && {

@@ -28,7 +28,7 @@ use mazurka_threads::guards::Reads;
 use mazurka_threads::spin::{LoopDetector, Visit};
 use mazurka_threads::values::Until;
 
-use super::World;
+use super::Runtime;
 use super::operation::Wait;
 
 /// No stack that is compared is larger.
@@ -47,13 +47,13 @@ impl PartialEq for Site {
 
 /// What a process has read since it changed something.
 #[derive(Default)]
-pub(crate) struct Quiet {
+pub(crate) struct SpinState {
     detector: LoopDetector<Site, Frame>,
     /// The lowest stack pointer at any of the reads.
     deepest: usize,
 }
 
-impl Quiet {
+impl SpinState {
     #[inline]
     pub(super) fn clear(&mut self) {
         self.detector.clear();
@@ -252,23 +252,23 @@ unsafe extern "sysv64" fn wipe() {
     )
 }
 
-impl World {
+impl Runtime {
     /// Whether the running process may be spinning at an operation.
     #[inline]
     pub(super) fn suspects(&self, place: &'static Caller<'static>) -> bool {
-        self.process(self.running()).quiet.detector.suspects(Site(place))
+        self.process(self.running()).spin_state.detector.suspects(Site(place))
     }
 
     /// A step of a process read a location and did not change anything that guards can see; or, with none, it did.
     #[inline]
-    pub(super) fn note_quiet(
+    pub(super) fn note_for_spin(
         &mut self,
         process: ProcessId,
         place: &'static Caller<'static>,
         top: usize,
         quiet: Option<Location>,
     ) {
-        let state = &mut self.processes[process.0 as usize].quiet;
+        let state = &mut self.processes[process.0 as usize].spin_state;
         match quiet.filter(|_| !state.detector.is_full()) {
             None => state.clear(),
             Some(location) => state.note(place, location, self.execution.values.get(location), top),
@@ -279,14 +279,14 @@ impl World {
     #[cold]
     pub(super) fn spin(&mut self, place: &'static Caller<'static>, frame: Option<Frame>) -> Option<Wait> {
         let (frame, me) = (frame?, self.running().index());
-        let detector = &self.processes[me].quiet.detector;
+        let detector = &self.processes[me].spin_state.detector;
         let iteration = match detector.visit(Site(place)) {
             Visit::Elsewhere => return None,
             Visit::Again if self.same_state(detector.state(), &frame) => detector.iteration(),
             Visit::Again | Visit::First => None,
         };
         let Some(reads) = iteration else {
-            self.processes[me].quiet.detector.take_state(Site(place), |state| *state = frame);
+            self.processes[me].spin_state.detector.take_state(Site(place), |state| *state = frame);
             return None;
         };
         match reads[..] {

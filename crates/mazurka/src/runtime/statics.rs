@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mazurka_program::{Failure, FailureKind, Location, Stop};
 use mazurka_threads::lifetime::Reset;
 
-use super::{World, place_of, with_world};
+use super::{Runtime, place_of, with_runtime};
 
 /// The statics of an execution.
 #[derive(Default)]
@@ -90,16 +90,17 @@ impl Home {
         if size_of::<*mut T>() != size_of::<*mut u8>() {
             return data;
         }
-        with_world(|world| {
-            if world.execution.statics.met.is_empty() || !world.execution.statics.met.contains(&location) {
+        with_runtime(|runtime| {
+            if runtime.execution.statics.met.is_empty() || !runtime.execution.statics.met.contains(&location)
+            {
                 return data;
             }
             if self.used.load(Ordering::Relaxed) {
-                world.used_static(location);
+                runtime.used_static(location);
                 return data;
             }
             // SAFETY: a static is alive, and the layout is that of its value.
-            let copy = unsafe { world.copy_of(location, data.cast(), Layout::for_value(&*data)) };
+            let copy = unsafe { runtime.copy_of(location, data.cast(), Layout::for_value(&*data)) };
             let mut data = data;
             // SAFETY: a pointer of this size is nothing but an address; so it is replaced as a whole, provenance included.
             unsafe { (&raw mut data).cast::<*mut u8>().write(copy) };
@@ -109,7 +110,7 @@ impl Home {
     }
 }
 
-impl World {
+impl Runtime {
     /// # Safety
     /// The data must be readable and have the layout.
     unsafe fn copy_of(&mut self, location: Location, data: *const u8, layout: Layout) -> *mut u8 {

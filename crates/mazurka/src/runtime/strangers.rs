@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use mazurka_program::{Failure, FailureKind};
 
-use super::{World, place_of};
+use super::{Runtime, place_of};
 
 /// The first use of an object of an execution by a stranger.
 struct Intrusion {
@@ -53,7 +53,7 @@ pub(crate) fn intrude(
     panic!("mazurka: {message}");
 }
 
-impl World {
+impl Runtime {
     /// What a stranger did in this execution. It comes before all else that went wrong, which may be because of it.
     pub(super) fn report_intrusion(&mut self) {
         if !ANY.load(Ordering::Acquire) {

@@ -1,6 +1,6 @@
 //! What one check leaves to the next on its thread: memory, and nothing that means anything.
 //!
-//! A small check would spend most of its time on getting the memory of its world and giving it back.
+//! A small check would spend most of its time on getting the memory of its runtime and giving it back.
 
 use std::cell::Cell;
 use std::mem::take;
@@ -13,7 +13,7 @@ use super::identity::NameTable;
 use super::process::Process;
 use super::script::Taken;
 use super::stacks::Stacks;
-use super::{Described, Execution, StepState, World};
+use super::{Described, Execution, Runtime, StepState};
 
 /// What a large check used is not kept.
 const MAX_LOCATIONS: u32 = 1_024;
@@ -21,12 +21,12 @@ const MAX_STEPS: usize = 4_096;
 const MAX_PROCESSES: usize = 32;
 
 thread_local! {
-    static SPARE: Cell<Option<Box<Spare>>> = const { Cell::new(None) };
+    static RECYCLED: Cell<Option<Box<Recycled>>> = const { Cell::new(None) };
 }
 
 /// Buffers, all of them empty; records of processes as if they were new.
 #[derive(Default)]
-pub(super) struct Spare {
+pub(super) struct Recycled {
     pub(super) table: NameTable,
     pub(super) described: Vec<Option<Described>>,
     pub(super) stacks: Option<Stacks>,
@@ -38,15 +38,15 @@ pub(super) struct Spare {
     pub(super) prefixes: Prefixes,
 }
 
-impl Spare {
-    /// What is there for a new world.
-    pub(super) fn get() -> Box<Spare> {
-        SPARE.try_with(Cell::take).ok().flatten().unwrap_or_default()
+impl Recycled {
+    /// What is there for a new runtime.
+    pub(super) fn get() -> Box<Recycled> {
+        RECYCLED.try_with(Cell::take).ok().flatten().unwrap_or_default()
     }
 
-    /// Keeps what a world had whose last execution has been ended.
-    pub(super) fn keep(world: &mut World, prefixes: &mut Prefixes) {
-        let World { search, execution, step, processes } = world;
+    /// Keeps what a runtime had whose last execution has been ended.
+    pub(super) fn keep(runtime: &mut Runtime, prefixes: &mut Prefixes) {
+        let Runtime { search, execution, step, processes } = runtime;
         let large = search.table.count > MAX_LOCATIONS
             || search.script.capacity().max(prefixes.len()) > MAX_STEPS
             || processes.len() > MAX_PROCESSES;
@@ -64,7 +64,7 @@ impl Spare {
         (execution.arcs, execution.living) = Default::default();
         *step = StepState { label: take(&mut step.label), ..StepState::default() };
         step.label.clear();
-        let spare = Spare {
+        let recycled = Recycled {
             table: take(&mut search.table),
             described: take(&mut search.described),
             stacks: Some(search.stacks.hand_over()),
@@ -75,6 +75,6 @@ impl Spare {
             processes: take(processes),
             prefixes: take(prefixes),
         };
-        let _ = SPARE.try_with(|cell| cell.set(Some(Box::new(spare))));
+        let _ = RECYCLED.try_with(|cell| cell.set(Some(Box::new(recycled))));
     }
 }

@@ -4,11 +4,11 @@ use mazurka_program::{AccessKind, Location, Names, ProcessId};
 use mazurka_threads::sync;
 use mazurka_threads::waiters::Waiters;
 
-use super::World;
+use super::Runtime;
 use super::identity::OwnKind;
 use super::operation::Step;
 
-impl World {
+impl Runtime {
     /// The location that stands for the wake-ups of a process.
     pub(crate) fn wake_of(&mut self, process: ProcessId) -> Location {
         self.own(process, OwnKind::Wake, 0)
@@ -45,29 +45,29 @@ impl sync::Step for Step<'_> {
     }
 
     fn waiters(&mut self) -> &mut Waiters {
-        &mut self.world.execution.waiters
+        &mut self.runtime.execution.waiters
     }
 
     fn names(&self) -> &Names {
-        &self.world.search.names
+        &self.runtime.search.names
     }
 
     fn wake_location(&mut self, process: ProcessId) -> Location {
-        self.world.wake_of(process)
+        self.runtime.wake_of(process)
     }
 
     fn wakes_somebody(&mut self) {
-        self.world.execution.schedule.changed = true;
+        self.runtime.execution.schedule.changed = true;
     }
 
     fn note(&mut self, note: impl FnOnce(&Self) -> String) {
-        if self.world.step.story.is_some() {
+        if self.runtime.step.story.is_some() {
             let text = note(self);
             Step::note(self, || text);
         }
     }
 
     fn name(&self, process: ProcessId) -> String {
-        self.world.name_of(process)
+        self.runtime.name_of(process)
     }
 }
