@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use mazurka_program::{Access, AccessKind, Location};
+use mazurka_threads::races::Order;
 
 use super::layout::peek;
 use super::shadow::{NOBODYS, is_location, is_quiet};
@@ -12,34 +13,33 @@ use super::{bounds, heap};
 use crate::runtime::system::limits;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::operation::{Operation, Step};
-use crate::runtime::threads::thread::Order;
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::operation::{CurrentStep, Operation};
+use crate::runtime::threads::runtime::{Execution, Runtime, Search, StepState, current};
 
 /// A thread is about to access `N` bytes.
 #[inline(always)]
 fn access<const N: usize>(address: usize, place: usize, kind: AccessKind) {
-    let world = current();
-    if world.is_null() {
+    let runtime = current();
+    if runtime.is_null() {
         return;
     }
-    // SAFETY: a thread of the world runs here, so that nobody else uses it.
-    unsafe { announce::<N>(world, address, place, kind, Order::Plain) }
+    // SAFETY: a thread of the program runs here, so that nobody else uses it.
+    unsafe { announce::<N>(runtime, address, place, kind, Order::Plain) }
 }
 
 /// # Safety
-/// A thread of the world must run here.
+/// A thread of the program must run here.
 #[inline(always)]
 pub(crate) unsafe fn announce<const N: usize>(
-    world: *mut World,
+    runtime: *mut Runtime,
     address: usize,
     place: usize,
     kind: AccessKind,
     order: Order,
 ) {
-    // SAFETY: by the contract of this function nobody else uses the world. The shadow has as many words as it says.
+    // SAFETY: by the contract of this function nobody else uses the runtime. The shadow has as many words as it says.
     unsafe {
-        let Some((word, rest)) = (*world).shadow.word(address) else {
+        let Some((word, rest)) = (*runtime).search.shadow.word(address) else {
             announce_any(address, N, place, kind, order);
             return;
         };
@@ -48,35 +48,35 @@ pub(crate) unsafe fn announce<const N: usize>(
             announce_any(address, N, place, kind, order);
             return;
         }
-        if (*world).alone {
-        } else if is_quiet(first, (*world).running, !kind.is_read())
+        if !(*runtime).execution.concurrent {
+        } else if is_quiet(first, (*runtime).running().0, !kind.is_read())
             && std::slice::from_raw_parts(word, N).iter().all(|&other| other == first)
         {
-            if (*world).expose && (*world).expose(address, N, kind) {
+            if (*runtime).search.expose && (*runtime).expose(address, N, kind) {
                 announce_any(address, N, place, kind, order);
                 return;
             }
-            if !kind.is_read() && !(*world).is_own_stack(address) {
-                (*world).me().quiet.clear();
+            if !kind.is_read() && !(*runtime).is_own_stack(address) {
+                (*runtime).me().buffers.detector.clear();
             }
-        } else if is_location(first) && (*world).partition.is(first, address, N) {
-            arrive::operate_access(world, Access::one(Location(first), kind), place, order);
+        } else if is_location(first) && (*runtime).search.partition.is(first, address, N) {
+            arrive::operate_access(runtime, Access::one(Location(first), kind), place, order);
             match kind {
                 AccessKind::Read if N <= 8 => {
                     let value = peek(address, N);
-                    (*world).quiet_read(place, Location(first), value);
+                    (*runtime).note_read(place, Location(first), value);
                 }
                 // Who announces an atomic one tells whether it changes anything.
                 AccessKind::Update if order != Order::Plain => {}
-                _ => (*world).me().quiet.clear(),
+                _ => (*runtime).me().buffers.detector.clear(),
             }
         } else {
             announce_any(address, N, place, kind, order);
             return;
         }
         // Now, when the access is about to be made: somebody may have freed it in the meantime.
-        if !heap::is_fine(world, address, N) {
-            bounds::check(&mut *world, address, N, place, kind);
+        if !heap::is_fine(runtime, address, N) {
+            bounds::check(&mut *runtime, address, N, place, kind);
         }
     }
 }
@@ -103,14 +103,14 @@ pub(crate) fn announce_range(
     comparison: Option<Comparison>,
 ) -> bool {
     let mut ranges = Ranges { accesses: Touched::default(), order, comparison };
-    // SAFETY: a thread of the world runs here. The reference ends before the thread is suspended.
+    // SAFETY: a thread of the program runs here. The reference ends before the thread is suspended.
     let many = {
-        let world = unsafe { &mut *current() };
+        let runtime = unsafe { &mut *current() };
         if limits::reached().is_some() {
-            world.stop_at_limit();
+            runtime.stop_at_limit();
         }
-        bounds::check_extent(world, address, size, place, kind);
-        world.notice(address, size, kind, &mut ranges.accesses)
+        bounds::check_extent(runtime, address, size, place, kind);
+        runtime.notice(address, size, kind, &mut ranges.accesses)
     };
     match (many, ranges.accesses.first) {
         (1, Some(access)) if comparison.is_none() => {
@@ -123,7 +123,7 @@ pub(crate) fn announce_range(
     // SAFETY: as above. What nobody can notice is the end of a loop only if it is a write that the stack does not tell.
     unsafe {
         if many > 0 || !kind.is_read() && !(*current()).is_own_stack(address) {
-            (*current()).me().quiet.clear();
+            (*current()).me().buffers.detector.clear();
         }
     }
     // SAFETY: as above. Somebody may have freed it in the meantime.
@@ -131,7 +131,7 @@ pub(crate) fn announce_range(
     many > 0
 }
 
-/// What a step touches, in the world's list: a frame that is suspended owns nothing.
+/// What a step touches, in the execution's list: a frame that is suspended owns nothing.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Touched {
     start: usize,
@@ -172,10 +172,11 @@ impl Operation for Ranges {
         self.comparison.is_some_and(|comparison| comparison.fails())
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
-        let foresee = step.world.foresee;
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        let foresee = step.runtime.search.static_footprints;
         let fails = self.only_reads() && !foresee;
-        let World { label, touched, .. } = &mut *step.world;
+        let Runtime { execution: Execution { touched, .. }, step: StepState { label, .. }, .. } =
+            &mut *step.runtime;
         let Touched { start, len, first } = self.accesses;
         match (len, first) {
             // One is not kept in the list.
@@ -188,18 +189,19 @@ impl Operation for Ranges {
         label.varies |= self.comparison.is_some() && !foresee;
     }
 
-    fn describe(&self, _world: &World) -> String {
+    fn describe(&self, _runtime: &Runtime) -> String {
         String::new()
     }
 }
 
-impl World {
+impl Runtime {
     /// Makes a variable that a thread goes on reading a location. Says whether it is one now.
     #[cold]
     fn expose(&mut self, address: usize, size: usize, kind: AccessKind) -> bool {
-        let World { partition, shadow, running, .. } = self;
-        let exposed = kind.is_read() && partition.expose(shadow.words(address, size), address, *running);
-        self.expose = !exposed;
+        let running = self.running();
+        let Search { partition, shadow, .. } = &mut self.search;
+        let exposed = kind.is_read() && partition.expose(shadow.words(address, size), address, running.0);
+        self.search.expose = !exposed;
         exposed
     }
 
@@ -212,12 +214,13 @@ impl World {
 
     /// Notes an access of the running thread; gives how many locations others can notice.
     fn notice(&mut self, address: usize, size: usize, kind: AccessKind, touched: &mut Touched) -> usize {
-        if self.alone {
+        if !self.execution.concurrent {
             return 0;
         }
-        let start = self.touched.len();
-        let World { partition, shadow, touched: list, running, .. } = self;
-        partition.access(shadow, (address, size), (*running, kind), list);
+        let Search { partition, shadow, .. } = &mut self.search;
+        let Execution { schedule, touched: list, .. } = &mut self.execution;
+        let start = list.len();
+        partition.access(shadow, (address, size), (schedule.running.0, kind), list);
         let len = list.len() - start;
         *touched = Touched { start, len, first: list.get(start).copied() };
         if len < 2 {

@@ -8,13 +8,13 @@
 use std::ffi::CStr;
 use std::ptr;
 
-use mazurka_program::{AccessKind, FailureKind};
+use mazurka_program::{AccessKind, FailureKind, ProcessId};
 
 use super::heap;
 use super::layout::PAGE;
 use crate::runtime::threads::arrive;
+use crate::runtime::threads::runtime::{MAIN, Runtime};
 use crate::runtime::threads::thread::Status;
-use crate::runtime::threads::world::{MAIN, World};
 
 /// Addresses of programs are below this.
 const END_OF_ADDRESSES: usize = 1 << 47;
@@ -23,43 +23,49 @@ const END_OF_ADDRESSES: usize = 1 << 47;
 const VARIABLES_OF_LIBRARIES: [&CStr; 3] = [c"stdin", c"stdout", c"stderr"];
 
 /// Ends the running thread if an access that is about to be made, now, is of memory that is not the program's.
-pub(crate) fn check(world: &mut World, address: usize, size: usize, place: usize, kind: AccessKind) {
-    match world.slots.owner(address) {
-        Some(owner) if address >= world.slots.slot(owner).heap => {
-            heap::check(world, owner, address, size, place, kind);
+pub(crate) fn check(runtime: &mut Runtime, address: usize, size: usize, place: usize, kind: AccessKind) {
+    match runtime.search.slots.owner(address) {
+        Some(owner) if address >= runtime.search.slots.slot(owner).heap => {
+            heap::check(runtime, owner, address, size, place, kind);
         }
-        Some(owner) => check_own(world, owner as u32, address, place, kind),
-        None if world.image.variables.contains(&address) => {}
-        None => check_foreign(world, address, place, kind),
+        Some(owner) => check_own(runtime, ProcessId(owner as u32), address, place, kind),
+        None if runtime.execution.image.variables.contains(&address) => {}
+        None => check_foreign(runtime, address, place, kind),
     }
 }
 
 /// Ends the running thread if an access is of a stack or of thread-local variables, and what was there is gone for certain: its
 /// thread has ended, or the frame was left. A frame that was left and whose place another one has taken is not told apart.
-fn check_own(world: &mut World, owner: u32, address: usize, place: usize, kind: AccessKind) {
-    let Some(gone) = world.gone(owner, address) else { return };
-    let (name, what) = (world.name_of(world.running), verb(kind));
+fn check_own(runtime: &mut Runtime, owner: ProcessId, address: usize, place: usize, kind: AccessKind) {
+    let Some(gone) = runtime.gone(owner, address) else { return };
+    let (name, what) = (runtime.name_of(runtime.running()), verb(kind));
     arrive::fail_here(FailureKind::Memory, format!("{name} {what} {gone}"), place);
 }
 
 /// Ends the running thread if so many bytes are more than there can be from an address on, whatever others do: nothing is to be
 /// noted of what is behind.
-pub(crate) fn check_extent(world: &mut World, address: usize, size: usize, place: usize, kind: AccessKind) {
-    let room = world.room(address);
+pub(crate) fn check_extent(
+    runtime: &mut Runtime,
+    address: usize,
+    size: usize,
+    place: usize,
+    kind: AccessKind,
+) {
+    let room = runtime.room(address);
     if size <= room {
-        return world.check_variable(address, size, place, kind);
+        return runtime.check_variable(address, size, place, kind);
     }
-    let (name, what) = (world.name_of(world.running), verb(kind));
-    let from = world.memory_name(address, 1);
+    let (name, what) = (runtime.name_of(runtime.running()), verb(kind));
+    let from = runtime.memory_name(address, 1);
     let message = format!("{name} {what} {size} bytes from {from} on, where there are at most {room}");
     arrive::fail_here(FailureKind::Memory, message, place);
 }
 
 /// Ends the running thread if it writes memory that is neither a thread's nor a variable. To read such memory is harmless (texts of
 /// libraries, constants), or a fault that the system tells.
-pub(crate) fn check_foreign(world: &mut World, address: usize, place: usize, kind: AccessKind) {
-    let own = world.slots.contains(address) || world.image.variables.contains(&address);
-    let is_errno = ptr::without_provenance(address) == world.errno.cast_const();
+pub(crate) fn check_foreign(runtime: &mut Runtime, address: usize, place: usize, kind: AccessKind) {
+    let own = runtime.search.slots.contains(address) || runtime.execution.image.variables.contains(&address);
+    let is_errno = ptr::without_provenance(address) == runtime.search.errno.cast_const();
     // Who uses a null pointer is told so by the system.
     if kind.is_read() || own || is_errno || address < PAGE {
         return;
@@ -68,14 +74,14 @@ pub(crate) fn check_foreign(world: &mut World, address: usize, place: usize, kin
         let message = format!(
             "the program assigns to `{}`{}: variables of libraries are not supported",
             variable.to_string_lossy(),
-            world.at_place(place)
+            runtime.at_place(place)
         );
-        world.refuse(message);
+        runtime.refuse(message);
         arrive::stop_here();
     }
-    let name = world.name_of(world.running);
-    let message = match world.image.extent.contains(&address) {
-        true => format!("{name} writes {}, which can't be written", world.constant_name(address)),
+    let name = runtime.name_of(runtime.running());
+    let message = match runtime.execution.image.extent.contains(&address) {
+        true => format!("{name} writes {}, which can't be written", runtime.constant_name(address)),
         false => format!("{name} writes to {address:#x}, where it has no memory"),
     };
     arrive::fail_here(FailureKind::Memory, message, place);
@@ -91,28 +97,28 @@ fn verb(kind: AccessKind) -> &'static str {
     if kind.is_read() { "reads" } else { "writes" }
 }
 
-impl World {
+impl Runtime {
     /// How many bytes there can be from an address on: to the end of the variables, or of that part of a thread's memory.
     fn room(&self, address: usize) -> usize {
-        if let Some(owner) = self.slots.owner(address) {
-            let slot = self.slots.slot(owner);
+        if let Some(owner) = self.search.slots.owner(address) {
+            let slot = self.search.slots.slot(owner);
             let ends = [slot.stack_base, slot.heap, slot.end];
             return ends.into_iter().find(|&end| address < end).map_or(0, |end| end - address);
         }
-        let variables = &self.image.variables;
+        let variables = &self.execution.image.variables;
         let end = if variables.contains(&address) { variables.end } else { END_OF_ADDRESSES };
         end.saturating_sub(address)
     }
 
     /// What was at an address of a thread's own memory, and why it is there no more; none if it may be.
-    fn gone(&self, owner: u32, address: usize) -> Option<String> {
-        let slot = self.slots.slot(owner as usize);
+    fn gone(&self, owner: ProcessId, address: usize) -> Option<String> {
+        let slot = self.search.slots.slot(owner.index());
         // What `main` was given is there until the program ends.
-        let arguments = slot.stack_base - self.arguments.size..slot.stack_base;
+        let arguments = slot.stack_base - self.search.arguments.size..slot.stack_base;
         if owner == MAIN && arguments.contains(&address) {
             return None;
         }
-        let state = self.threads.get(owner as usize)?;
+        let state = &self.execution.threads.list.get(owner.index())?.state;
         match (state.status, self.frame_of(owner)) {
             (Status::Absent, _) => Some("the memory of a thread that was not created".to_owned()),
             // When the program ends, nobody knows how long its last frames are there.
@@ -132,8 +138,8 @@ impl World {
 
     /// A part of the object that is no variable.
     fn constant_name(&self, address: usize) -> String {
-        let symbols = self.options.symbols.as_ref();
-        let name = symbols.and_then(|symbols| symbols.symbol((address - self.image.base) as u64));
+        let symbols = self.search.options.symbols.as_ref();
+        let name = symbols.and_then(|symbols| symbols.symbol((address - self.execution.image.base) as u64));
         name.map_or("a constant or code of the program".to_owned(), |name| crate::driver::readable(&name))
     }
 }

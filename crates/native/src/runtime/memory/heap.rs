@@ -6,19 +6,22 @@
 //! looked at.
 #![allow(unsafe_code)]
 
+use std::io;
+use std::ops::Range;
 use std::ptr;
 
 use mazurka_program::{AccessKind, FailureKind, Stop};
+use mazurka_threads::lifetime::ExecutionState;
+use mazurka_threads::races::Order;
 
 use super::access;
-use super::layout::SLOT;
+use super::layout::{Granules, MAX_THREADS, SLOT, Slots};
 use crate::runtime::report::frames::Trail;
 use crate::runtime::sync::lifetime;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::{caller, store};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::thread::Order;
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::runtime::{Runtime, current};
 
 /// What was allocated.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +34,13 @@ pub(crate) struct Block {
     pub(crate) trail: Trail,
     /// Where it was freed.
     pub(crate) freed: Option<usize>,
+}
+
+impl Block {
+    /// Where the next block may begin.
+    fn end(&self) -> usize {
+        (self.address + self.size + GAP).next_multiple_of(ALIGN)
+    }
 }
 
 /// The blocks of all threads.
@@ -48,14 +58,6 @@ impl Blocks {
         self.of.get(thread).map_or(&[], Vec::as_slice)
     }
 
-    /// Those that a thread had allocated when that was saved.
-    pub(crate) fn put_back(&mut self, thread: usize, saved: &[Block]) {
-        let blocks = self.of(thread);
-        blocks.clear();
-        blocks.extend_from_slice(saved);
-        self.live += saved.iter().filter(|block| block.freed.is_none()).count();
-    }
-
     fn of(&mut self, thread: usize) -> &mut Vec<Block> {
         if self.of.len() <= thread {
             self.of.resize_with(thread + 1, Vec::new);
@@ -71,6 +73,98 @@ impl Blocks {
     }
 }
 
+/// The memory that threads allocate: which of it is allocated, and where it was.
+pub(crate) struct Heap {
+    pub(crate) granules: Granules,
+    pub(crate) blocks: Blocks,
+    /// Where the slots begin, and where in each of them the heap does.
+    pub(crate) start: usize,
+    pub(crate) offset: usize,
+}
+
+/// The heap of an execution that was put aside.
+#[derive(Default)]
+pub(crate) struct SavedHeap {
+    /// Of each thread that has allocated: its number, and how many blocks and bytes it has used.
+    threads: Vec<(usize, usize, usize)>,
+    blocks: Vec<Block>,
+    /// Of each of them what the blocks hold, and how much of them is allocated.
+    memory: Vec<u8>,
+}
+
+impl Heap {
+    pub(crate) fn new(slots: &Slots) -> io::Result<Heap> {
+        let (start, offset) = (slots.start(), slots.slot(0).heap - slots.start());
+        Ok(Heap { granules: Granules::new()?, blocks: Blocks::default(), start, offset })
+    }
+
+    /// The part of its heap that a thread has used.
+    pub(crate) fn in_use(&self, thread: usize) -> Range<usize> {
+        let start = self.start + thread * SLOT + self.offset;
+        start..self.blocks.of_thread(thread).last().map_or(start, Block::end)
+    }
+
+    /// About how many bytes there are to save.
+    pub(crate) fn size(&self) -> usize {
+        let threads = (0..self.blocks.of.len())
+            .map(|thread| self.in_use(thread).len() + size_of_val(self.blocks.of_thread(thread)));
+        threads.sum()
+    }
+}
+
+/// Nothing of it costs anything where nothing was allocated.
+impl ExecutionState for Heap {
+    type Saved = SavedHeap;
+
+    fn begin(&mut self) {
+        for thread in 0..self.blocks.of.len() {
+            let used = self.in_use(thread);
+            if !used.is_empty() {
+                self.granules.clear(used.start - self.start, used.len());
+                self.blocks.of[thread].clear();
+            }
+        }
+        self.blocks.live = 0;
+    }
+
+    fn save(&self, saved: &mut SavedHeap) {
+        saved.threads.clear();
+        saved.blocks.clear();
+        saved.memory.clear();
+        for (thread, blocks) in self.blocks.of.iter().enumerate().filter(|(_, blocks)| !blocks.is_empty()) {
+            let used = self.in_use(thread);
+            saved.threads.push((thread, blocks.len(), used.len()));
+            saved.blocks.extend_from_slice(blocks);
+            // SAFETY: the range is part of the slot of a thread that was created, which is open.
+            saved.memory.extend_from_slice(unsafe {
+                std::slice::from_raw_parts(ptr::with_exposed_provenance(used.start), used.len())
+            });
+            saved.memory.extend_from_slice(self.granules.range(used.start - self.start, used.len()));
+        }
+    }
+
+    fn restore(&mut self, saved: &SavedHeap) {
+        self.begin();
+        let (mut memory, mut blocks) = (&saved.memory[..], &saved.blocks[..]);
+        for &(thread, many, used) in &saved.threads {
+            let (own, rest) = blocks.split_at(many);
+            self.blocks.of[thread].extend_from_slice(own);
+            self.blocks.live += own.iter().filter(|block| block.freed.is_none()).count();
+            let (bytes, after) = memory.split_at(used);
+            let start = self.in_use(thread).start;
+            // SAFETY: as when it was saved.
+            unsafe {
+                let to = ptr::with_exposed_provenance_mut::<u8>(start);
+                to.copy_from_nonoverlapping(bytes.as_ptr(), used);
+            }
+            let granules = self.granules.range_mut(start - self.start, used);
+            let (allocated, after) = after.split_at(granules.len());
+            granules.copy_from_slice(allocated);
+            (memory, blocks) = (after, rest);
+        }
+    }
+}
+
 /// What fresh memory holds: nothing that looks like a pointer or a small number.
 const POISON: u8 = 0xA5;
 const ALIGN: usize = 16;
@@ -81,105 +175,92 @@ const GAP: usize = 16;
 /// running thread has to itself, if it is of a stack or of thread-local variables.
 ///
 /// # Safety
-/// A thread of the world must run here.
+/// A thread of the program must run here.
 #[inline(always)]
-pub(crate) unsafe fn is_fine(world: *const World, address: usize, size: usize) -> bool {
-    // SAFETY: by the contract of this function nobody else uses the world.
+pub(crate) unsafe fn is_fine(runtime: *const Runtime, address: usize, size: usize) -> bool {
+    // SAFETY: by the contract of this function nobody else uses the runtime.
     unsafe {
-        let at = address.wrapping_sub((*world).heap_start);
-        if at >= (*world).heap_len {
+        let at = address.wrapping_sub((*runtime).execution.heap.start);
+        if at >= MAX_THREADS * SLOT {
             return true;
         }
-        if at & (SLOT - 1) < (*world).heap_offset {
+        if at & (SLOT - 1) < (*runtime).execution.heap.offset {
             // In the slot of the running thread, and not below the frame that calls.
-            let frame = (*world).registers().0.wrapping_sub((*world).heap_start);
+            let frame = (*runtime).registers().0.wrapping_sub((*runtime).execution.heap.start);
             return at >= frame && at ^ frame < SLOT;
         }
-        let allocated = (*world).granules.get(at);
+        let allocated = (*runtime).execution.heap.granules.get(at);
         (at & 15) + size <= usize::from(allocated)
     }
 }
 
-/// The same for who has a reference to the world.
-pub(crate) fn is_allocated(world: &World, address: usize, size: usize) -> bool {
-    // SAFETY: the reference says that nobody else uses the world.
-    unsafe { is_fine(world, address, size) }
+/// The same for who has a reference to the runtime.
+pub(crate) fn is_allocated(runtime: &Runtime, address: usize, size: usize) -> bool {
+    // SAFETY: the reference says that nobody else uses the runtime.
+    unsafe { is_fine(runtime, address, size) }
 }
 
 /// Ends the running thread if an access is of memory of a thread's heap that is not allocated.
 pub(crate) fn check(
-    world: &mut World,
+    runtime: &mut Runtime,
     thread: usize,
     address: usize,
     size: usize,
     place: usize,
     kind: AccessKind,
 ) {
-    let known = world.blocks.before(thread, address).copied();
+    let known = runtime.execution.heap.blocks.before(thread, address).copied();
     let fault = match known {
         Some(block) if address + size <= block.address + block.size => match block.freed {
             None => return,
             Some(freed) => {
-                format!("{}, which was freed{}", world.block_name(&block), world.at_place(freed))
+                format!("{}, which was freed{}", runtime.block_name(&block), runtime.at_place(freed))
             }
         },
         Some(block) => {
             let past = (address + size).saturating_sub(block.address + block.size);
-            format!("{past} byte(s) past the end of {}", world.block_name(&block))
+            format!("{past} byte(s) past the end of {}", runtime.block_name(&block))
         }
         None => "heap memory that was never allocated".to_owned(),
     };
     let what = if kind.is_read() { "reads" } else { "writes" };
-    let message = format!("{} {what} {fault}", world.name_of(world.running));
+    let message = format!("{} {what} {fault}", runtime.name_of(runtime.running()));
     arrive::fail_here(FailureKind::Memory, message, place);
 }
 
-impl World {
+impl Runtime {
     /// A block as people know it.
     pub(crate) fn block_name(&self, block: &Block) -> String {
         format!("a block of {} bytes that was allocated{}", block.size, self.allocated_at(block))
     }
 
-    /// Forgets what a thread allocated.
-    pub(crate) fn clear_heap(&mut self, thread: usize) {
-        let slot = self.threads[thread].slot;
-        let used = self.threads[thread].heap - slot.heap;
-        if used > 0 {
-            self.granules.clear(slot.heap - self.heap_start, used);
-            // An execution is over: nobody has any.
-            self.blocks.live = 0;
-            self.blocks.of(thread).clear();
-        }
-    }
-
     /// Allocates for the running thread. None if its heap is full.
     pub(crate) fn allocate(&mut self, size: usize, align: usize, place: usize) -> Option<usize> {
-        let thread = self.running as usize;
-        let start = self.threads[thread].heap.checked_next_multiple_of(align.max(ALIGN))?;
+        let thread = self.running().index();
+        let start = self.execution.heap.in_use(thread).end.checked_next_multiple_of(align.max(ALIGN))?;
         let end = start.checked_add(size)?.checked_add(GAP)?.checked_next_multiple_of(ALIGN)?;
-        if end > self.threads[thread].slot.end {
+        if end > self.me().slot.end {
             let message = format!("a thread allocates more than {} MiB in an execution", SLOT >> 20);
             self.fail(Stop::Bound(message));
             arrive::stop_here();
         }
-        self.threads[thread].heap = end;
-        self.threads[thread].quiet.clear();
+        self.me().buffers.detector.clear();
         let trail = self.trail();
-        self.blocks.live += 1;
-        self.blocks.of(thread).push(Block { address: start, size, place, trail, freed: None });
-        self.granules.allocate(start - self.heap_start, size);
+        self.execution.heap.blocks.live += 1;
+        self.execution.heap.blocks.of(thread).push(Block { address: start, size, place, trail, freed: None });
+        self.execution.heap.granules.allocate(start - self.execution.heap.start, size);
         Some(start)
     }
 
     /// The block that begins at an address.
     pub(crate) fn block_at(&mut self, address: usize) -> Option<Block> {
-        let thread = self.slots.owner(address)?;
-        self.blocks.before(thread, address).copied().filter(|block| block.address == address)
+        let thread = self.search.slots.owner(address)?;
+        self.execution.heap.blocks.before(thread, address).copied().filter(|block| block.address == address)
     }
 
     /// The block that an address is in, or right behind.
     pub(crate) fn block_around(&self, address: usize) -> Option<Block> {
-        let blocks = self.blocks.of.get(self.slots.owner(address)?)?;
+        let blocks = self.execution.heap.blocks.of.get(self.search.slots.owner(address)?)?;
         let after = blocks.partition_point(|block| block.address <= address);
         let block = after.checked_sub(1).map(|at| blocks[at])?;
         (address < block.address + block.size).then_some(block)
@@ -188,7 +269,7 @@ impl World {
 
 /// Allocates and fills.
 fn allocate(size: usize, align: usize, fill: u8, place: usize) -> usize {
-    // SAFETY: a thread of the world runs here; the reference ends with the statement.
+    // SAFETY: a thread of the program runs here; the reference ends with the statement.
     let address = unsafe { (*current()).allocate(size, align, place) };
     if let Some(address) = address {
         // SAFETY: the block is within the slot of the thread, which is open.
@@ -199,7 +280,7 @@ fn allocate(size: usize, align: usize, fill: u8, place: usize) -> usize {
 
 /// Frees a block, after it was announced as a write of all of it. Gives its size.
 fn release(address: usize, place: usize, name: &str) -> usize {
-    // SAFETY: a thread of the world runs here; the reference ends before the thread can be suspended.
+    // SAFETY: a thread of the program runs here; the reference ends before the thread can be suspended.
     let known = unsafe { (*current()).block_at(address) };
     let Some(block) = known else {
         wrong_block(format!("{address:#x}, which is no block of the heap"), place, name)
@@ -210,25 +291,26 @@ fn release(address: usize, place: usize, name: &str) -> usize {
         lifetime::free(address, place);
     }
     // SAFETY: as above.
-    let world = unsafe { &mut *current() };
-    if let Some(freed) = world.block_at(address).and_then(|block| block.freed) {
-        let what = format!("{}, which was freed{} already", world.block_name(&block), world.at_place(freed));
+    let runtime = unsafe { &mut *current() };
+    if let Some(freed) = runtime.block_at(address).and_then(|block| block.freed) {
+        let what =
+            format!("{}, which was freed{} already", runtime.block_name(&block), runtime.at_place(freed));
         wrong_block(what, place, name);
     }
-    world.granules.free(address - world.heap_start, block.size);
-    if let Some(thread) = world.slots.owner(address)
-        && let Some(block) = world.blocks.before(thread, address)
+    runtime.execution.heap.granules.free(address - runtime.execution.heap.start, block.size);
+    if let Some(thread) = runtime.search.slots.owner(address)
+        && let Some(block) = runtime.execution.heap.blocks.before(thread, address)
     {
         block.freed = Some(place);
-        world.blocks.live -= 1;
+        runtime.execution.heap.blocks.live -= 1;
     }
     block.size
 }
 
 #[cold]
 fn wrong_block(what: String, place: usize, name: &str) -> ! {
-    // SAFETY: a thread of the world runs here.
-    let caller = unsafe { (*current()).name_of((*current()).running) };
+    // SAFETY: a thread of the program runs here.
+    let caller = unsafe { (*current()).name_of((*current()).running()) };
     arrive::fail_here(FailureKind::Memory, format!("{caller} calls {name} with {what}"), place)
 }
 
@@ -291,7 +373,7 @@ extern "C-unwind" fn posix_memalign(result: *mut usize, align: usize, size: usiz
 }
 
 extern "C-unwind" fn malloc_usable_size(address: usize) -> usize {
-    // SAFETY: a thread of the world runs here.
+    // SAFETY: a thread of the program runs here.
     unsafe { (*current()).block_at(address) }.map_or(0, |block| block.size)
 }
 

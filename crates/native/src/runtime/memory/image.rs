@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::ptr;
 
+use mazurka_threads::lifetime::ExecutionState;
 use object::read::elf::ElfFile64;
 use object::{LittleEndian, Object, ObjectSection, SectionFlags, elf};
 
@@ -177,34 +178,9 @@ impl Image {
         true
     }
 
-    /// Puts the variables back to what they were.
-    #[inline]
-    pub(crate) fn restore(&mut self) {
-        for range in &self.hot {
-            let from = &self.saved[range.start - self.variables.start..range.end - self.variables.start];
-            // SAFETY: the range is writable memory of the object, as long as what was saved of it.
-            unsafe {
-                let to = ptr::with_exposed_provenance_mut::<u8>(range.start);
-                ptr::copy_nonoverlapping(from.as_ptr(), to, from.len());
-            }
-        }
-    }
-
-    /// Saves the variables. Gives how many ranges of them there are.
-    #[inline]
-    pub(crate) fn save(&self, saved: &mut Vec<u8>) -> usize {
-        for range in &self.hot {
-            // SAFETY: the range is memory of the object.
-            saved.extend_from_slice(unsafe {
-                std::slice::from_raw_parts(ptr::with_exposed_provenance(range.start), range.len())
-            });
-        }
-        self.hot.len()
-    }
-
     /// Puts the variables back to what they were when so many ranges of them were saved.
     #[inline]
-    pub(crate) fn put_back(&mut self, ranges: usize, mut saved: &[u8]) {
+    fn put_back(&mut self, ranges: usize, mut saved: &[u8]) {
         for (at, range) in self.hot.iter().enumerate() {
             let from = if at < ranges {
                 let (from, rest) = saved.split_at(range.len());
@@ -236,6 +212,39 @@ impl Image {
             (range.start, bytes.to_vec())
         };
         self.hot.iter().map(read).collect()
+    }
+}
+
+/// The variables that were put aside: the first so many ranges of those that are written.
+#[derive(Default)]
+pub(crate) struct SavedVariables {
+    ranges: usize,
+    bytes: Vec<u8>,
+}
+
+impl ExecutionState for Image {
+    type Saved = SavedVariables;
+
+    #[inline]
+    fn begin(&mut self) {
+        self.put_back(0, &[]);
+    }
+
+    #[inline]
+    fn save(&self, saved: &mut SavedVariables) {
+        saved.bytes.clear();
+        for range in &self.hot {
+            // SAFETY: the range is memory of the object.
+            saved.bytes.extend_from_slice(unsafe {
+                std::slice::from_raw_parts(ptr::with_exposed_provenance(range.start), range.len())
+            });
+        }
+        saved.ranges = self.hot.len();
+    }
+
+    #[inline]
+    fn restore(&mut self, saved: &SavedVariables) {
+        self.put_back(saved.ranges, &saved.bytes);
     }
 }
 

@@ -8,7 +8,7 @@ use mazurka_program::FailureKind;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::caller;
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::world::current;
+use crate::runtime::threads::runtime::current;
 
 /// What compilers pass of the place and of the types, both of them alike.
 #[repr(C)]
@@ -39,9 +39,9 @@ fn value(index: u64, info: u16) -> i128 {
 
 extern "C-unwind" fn out_of_bounds(data: *const Index, index: u64) -> ! {
     let place = caller();
-    // SAFETY: a thread of the world runs here; compilers pass constants of these types, which outlive the program.
+    // SAFETY: a thread of the program runs here; compilers pass constants of these types, which outlive the program.
     let (name, array, index) = unsafe {
-        let name = (*current()).name_of((*current()).running);
+        let name = (*current()).name_of((*current()).running());
         let array = CStr::from_ptr((&raw const (*(*data).array).name).cast()).to_string_lossy();
         (name, array, value(index, (*(*data).index).info))
     };

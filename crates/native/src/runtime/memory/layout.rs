@@ -197,18 +197,29 @@ impl Granules {
         unsafe { ptr::with_exposed_provenance::<u8>(self.0.start() + at / 16).read() }
     }
 
-    /// Those of so many bytes of the slots.
-    pub(crate) fn range(&mut self, at: usize, size: usize) -> &mut [u8] {
+    /// Where those of so many bytes of the slots are, and how many there are.
+    fn bounds(&self, at: usize, size: usize) -> (usize, usize) {
         let len = size.div_ceil(16).min((MAX_THREADS * SLOT).saturating_sub(at) / 16);
-        // SAFETY: within the mapping, by the line above.
-        unsafe {
-            std::slice::from_raw_parts_mut(ptr::with_exposed_provenance_mut(self.0.start() + at / 16), len)
-        }
+        (self.0.start() + at / 16, len)
+    }
+
+    /// Those of so many bytes of the slots.
+    pub(crate) fn range(&self, at: usize, size: usize) -> &[u8] {
+        let (start, len) = self.bounds(at, size);
+        // SAFETY: within the mapping.
+        unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(start), len) }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn range_mut(&mut self, at: usize, size: usize) -> &mut [u8] {
+        let (start, len) = self.bounds(at, size);
+        // SAFETY: within the mapping.
+        unsafe { std::slice::from_raw_parts_mut(ptr::with_exposed_provenance_mut(start), len) }
     }
 
     /// A block that begins at a multiple of 16 is allocated.
     pub(crate) fn allocate(&mut self, at: usize, size: usize) {
-        let granules = self.range(at, size);
+        let granules = self.range_mut(at, size);
         granules.fill(16);
         if let Some(last) = granules.last_mut().filter(|_| !size.is_multiple_of(16)) {
             *last = (size % 16) as u8;
@@ -217,12 +228,12 @@ impl Granules {
 
     /// A block is freed.
     pub(crate) fn free(&mut self, at: usize, size: usize) {
-        self.range(at, size).fill(0);
+        self.range_mut(at, size).fill(0);
     }
 
     /// So much is as it was at first.
     pub(crate) fn clear(&mut self, at: usize, size: usize) {
-        self.range(at, size).fill(0);
+        self.range_mut(at, size).fill(0);
     }
 }
 

@@ -10,8 +10,8 @@ use mazurka_program::Place;
 use super::heap::Block;
 use super::layout::peek;
 use crate::runtime::report::frames::Trail;
+use crate::runtime::threads::runtime::{MAIN, Runtime};
 use crate::runtime::threads::thread::Status;
-use crate::runtime::threads::world::{MAIN, World};
 
 /// Memory that was allocated at one place and leaked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,11 +46,19 @@ impl Leaks {
     }
 }
 
-impl World {
+impl Runtime {
     /// Whether the execution has come to its end as it should.
     fn ended_well(&self) -> bool {
-        let all_ended = || self.created.iter().all(|&thread| self.thread(thread).status == Status::Finished);
-        self.failures.is_empty() && !self.assumed && (self.over || all_ended())
+        let all_ended = || {
+            self.execution
+                .schedule
+                .created
+                .iter()
+                .all(|&thread| self.thread(thread).state.status == Status::Finished)
+        };
+        self.execution.findings.failures.is_empty()
+            && !self.execution.findings.assumed
+            && (self.execution.over || all_ended())
     }
 
     /// Looks for leaks at the end of an execution. Costs nothing where everything was freed.
@@ -59,12 +67,12 @@ impl World {
         if !self.ended_well() {
             return;
         }
-        let mut leaks = std::mem::take(&mut self.leaks);
+        let mut leaks = std::mem::take(&mut self.search.leaks);
         leaks.live.clear();
-        for &thread in &self.created {
-            let blocks = self.blocks.of_thread(thread as usize);
+        for &thread in &self.execution.schedule.created {
+            let blocks = self.execution.heap.blocks.of_thread(thread.index());
             let live = blocks.iter().enumerate().filter(|(_, block)| block.freed.is_none());
-            leaks.live.extend(live.map(|(at, _)| (thread, at as u32)));
+            leaks.live.extend(live.map(|(at, _)| (thread.0, at as u32)));
         }
         leaks.live.sort_unstable();
         leaks.reached.clear();
@@ -75,30 +83,30 @@ impl World {
             self.reach(&mut leaks, block.address, block.address + block.size);
         }
         self.collect(&mut leaks);
-        self.leaks = leaks;
+        self.search.leaks = leaks;
     }
 
     fn live(&self, leaks: &Leaks, at: usize) -> Block {
         let (thread, number) = leaks.live[at];
-        self.blocks.of_thread(thread as usize)[number as usize]
+        self.execution.heap.blocks.of_thread(thread as usize)[number as usize]
     }
 
     fn reach_from_roots(&self, leaks: &mut Leaks) {
-        for range in self.image.written() {
+        for range in self.execution.image.written() {
             self.reach(leaks, range.start, range.end);
         }
-        for &thread in &self.created {
-            let state = self.thread(thread);
-            self.reach_word(leaks, state.result);
-            let ended = state.status == Status::Finished;
-            if !ended || thread == MAIN {
-                let locals = self.locals_of(state);
+        for &process in &self.execution.schedule.created {
+            let thread = self.thread(process);
+            self.reach_word(leaks, thread.state.result);
+            let ended = thread.state.status == Status::Finished;
+            if !ended || process == MAIN {
+                let locals = thread.locals();
                 self.reach(leaks, locals.start, locals.end);
-                state.specific.iter().for_each(|&word| self.reach_word(leaks, word));
+                thread.buffers.specific.iter().for_each(|&word| self.reach_word(leaks, word));
             }
             if !ended {
                 // With the registers that were saved when it was suspended.
-                let stack = state.stack_in_use();
+                let stack = thread.stack_in_use();
                 self.reach(leaks, stack.start, stack.end);
             }
         }
@@ -110,7 +118,7 @@ impl World {
         while at + 8 <= to {
             // SAFETY: callers give ranges of variables, of blocks, and of stacks and locals of threads that were created.
             let word = unsafe { peek(at, 8) } as usize;
-            if self.slots.contains(word) {
+            if self.search.slots.contains(word) {
                 self.reach_word(leaks, word);
             }
             at += 8;
@@ -119,8 +127,8 @@ impl World {
 
     /// What a word points to, if it points to a block, or right behind one, is reached.
     fn reach_word(&self, leaks: &mut Leaks, word: usize) {
-        let Some(thread) = self.slots.owner(word) else { return };
-        let blocks = self.blocks.of_thread(thread);
+        let Some(thread) = self.search.slots.owner(word) else { return };
+        let blocks = self.execution.heap.blocks.of_thread(thread);
         let Some(number) = blocks.partition_point(|block| block.address <= word).checked_sub(1) else {
             return;
         };

@@ -9,8 +9,7 @@ use super::layout::TLS_ROOM;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::{caller, store};
 use crate::runtime::system::{exit, registry};
-use crate::runtime::threads::thread::Thread;
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::runtime::{Runtime, current};
 
 /// What the loader passes for a variable: the object, and where in its block the variable is.
 #[repr(C)]
@@ -26,21 +25,16 @@ const ROUNDS: usize = 4;
 /// Where the state of exceptions is in a slot: before the block of thread-local variables.
 const EXCEPTIONS: usize = 64;
 
-impl World {
-    /// Where the variables of a thread are, with the state of exceptions before them; nowhere if it has used none.
-    pub(crate) fn locals_of(&self, state: &Thread) -> std::ops::Range<usize> {
-        let template = self.image.tls;
-        let start = (state.slot.tls + EXCEPTIONS).next_multiple_of(template.align.max(64));
-        if state.has_locals { start - EXCEPTIONS..start + template.size } else { start..start }
-    }
-
+impl Runtime {
     /// The block of the running thread's variables.
     fn locals(&mut self) -> usize {
-        let template = self.image.tls;
+        let template = self.execution.image.tls;
         let align = template.align.max(64);
         let me = self.me();
         let start = (me.slot.tls + EXCEPTIONS).next_multiple_of(align);
-        if std::mem::replace(&mut me.has_locals, true) {
+        // With the state of exceptions before them.
+        let locals = (start - EXCEPTIONS, start + template.size);
+        if std::mem::replace(&mut me.state.locals, locals) == locals {
             return start;
         }
         if start + template.size > me.slot.tls + TLS_ROOM {
@@ -60,14 +54,14 @@ impl World {
 }
 
 extern "C-unwind" fn tls_get_addr(index: *const Index) -> usize {
-    // SAFETY: a thread of the world runs here, and the code that the compiler made passes a valid index. The object is ours:
+    // SAFETY: a thread of the program runs here, and the code that the compiler made passes a valid index. The object is ours:
     // calls of others are not bound to this function.
     unsafe { (*current()).locals() + (*index).offset }
 }
 
 /// The state of exceptions of the running thread: two words, at first 0.
 extern "C-unwind" fn exception_globals() -> usize {
-    // SAFETY: a thread of the world runs here.
+    // SAFETY: a thread of the program runs here.
     unsafe { (*current()).locals() - EXCEPTIONS }
 }
 
@@ -79,16 +73,16 @@ pub(crate) fn handles_exception() -> bool {
 }
 
 extern "C-unwind" fn errno_location() -> *mut i32 {
-    // SAFETY: a thread of the world runs here. The error number is saved for each thread when another one runs.
-    unsafe { (*current()).errno }
+    // SAFETY: a thread of the program runs here. The error number is saved for each thread when another one runs.
+    unsafe { (*current()).search.errno }
 }
 
 extern "C-unwind" fn key_create(key: *mut u32, destructor: usize) -> i32 {
     let place = caller();
     registry::register("pthread_key_create", place);
-    // SAFETY: a thread of the world runs here; the reference ends before the program's memory is written.
+    // SAFETY: a thread of the program runs here; the reference ends before the program's memory is written.
     let number = unsafe {
-        let keys = &mut (*current()).keys;
+        let keys = &mut (*current()).execution.keys;
         keys.push(Some(destructor));
         keys.len() as u32 - 1
     };
@@ -101,8 +95,8 @@ extern "C-unwind" fn key_create(key: *mut u32, destructor: usize) -> i32 {
 
 extern "C-unwind" fn key_delete(key: u32) -> i32 {
     registry::register("pthread_key_delete", caller());
-    // SAFETY: a thread of the world runs here.
-    let keys = unsafe { &mut (*current()).keys };
+    // SAFETY: a thread of the program runs here.
+    let keys = unsafe { &mut (*current()).execution.keys };
     match keys.get_mut(key as usize).and_then(Option::take) {
         Some(_) => 0,
         None => libc::EINVAL,
@@ -110,18 +104,18 @@ extern "C-unwind" fn key_delete(key: u32) -> i32 {
 }
 
 extern "C-unwind" fn getspecific(key: u32) -> usize {
-    // SAFETY: a thread of the world runs here.
+    // SAFETY: a thread of the program runs here.
     let me = unsafe { (*current()).me() };
-    me.specific.get(key as usize).copied().unwrap_or(0)
+    me.buffers.specific.get(key as usize).copied().unwrap_or(0)
 }
 
 extern "C-unwind" fn setspecific(key: u32, value: usize) -> i32 {
-    // SAFETY: a thread of the world runs here.
-    let world = unsafe { &mut *current() };
-    if world.keys.get(key as usize).copied().flatten().is_none() {
+    // SAFETY: a thread of the program runs here.
+    let runtime = unsafe { &mut *current() };
+    if runtime.execution.keys.get(key as usize).copied().flatten().is_none() {
         return libc::EINVAL;
     }
-    let specific = &mut world.me().specific;
+    let specific = &mut runtime.me().buffers.specific;
     if specific.len() <= key as usize {
         specific.resize(key as usize + 1, 0);
     }
@@ -131,24 +125,24 @@ extern "C-unwind" fn setspecific(key: u32, value: usize) -> i32 {
 
 /// Registers a destructor of a thread-local variable.
 extern "C-unwind" fn thread_atexit(function: usize, argument: usize, _object: usize) -> i32 {
-    // SAFETY: a thread of the world runs here.
-    unsafe { (*current()).me().at_exit.push((function, argument)) };
+    // SAFETY: a thread of the program runs here.
+    unsafe { (*current()).me().buffers.at_exit.push((function, argument)) };
     0
 }
 
 /// Destroys what the running thread has to itself.
 pub(crate) fn run_destructors() {
-    let world = current();
-    // SAFETY: a thread of the world runs here; no reference is kept across calls of the program.
+    let runtime = current();
+    // SAFETY: a thread of the program runs here; no reference is kept across calls of the program.
     unsafe {
-        while let Some((function, argument)) = (*world).me().at_exit.pop() {
+        while let Some((function, argument)) = (*runtime).me().buffers.at_exit.pop() {
             exit::call(function, [argument, 0, 0]);
         }
         for _ in 0..ROUNDS {
             let mut again = false;
-            for key in 0..(*world).me().specific.len() {
-                let value = std::mem::take(&mut (&mut (*world).me().specific)[key]);
-                let keys = &(*world).keys;
+            for key in 0..(*runtime).me().buffers.specific.len() {
+                let value = std::mem::take(&mut (&mut (*runtime).me().buffers.specific)[key]);
+                let keys = &(*runtime).execution.keys;
                 let destructor = keys.get(key).copied().flatten().unwrap_or(0);
                 if value != 0 && destructor != 0 {
                     again = true;

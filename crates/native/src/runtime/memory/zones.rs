@@ -13,7 +13,7 @@ use object::{LittleEndian, Object, ObjectSymbol, SymbolKind};
 use super::shadow::NOBODYS;
 use crate::driver::room_behind;
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::world::World;
+use crate::runtime::threads::runtime::Runtime;
 
 /// What aligning the next variable may add to the room behind one, and less than what has no symbol there.
 const MOST_PADDING: usize = 32;
@@ -68,34 +68,36 @@ fn between(symbols: &[(Range<usize>, bool)]) -> Vec<Zone> {
     zones
 }
 
-impl World {
+impl Runtime {
     /// Marks what is nobody's.
     pub(crate) fn mark_zones(&mut self) {
-        let (base, variables) = (self.image.base, self.image.variables.clone());
-        for Zone { range, .. } in &self.image.zones {
+        let (base, variables) = (self.execution.image.base, self.execution.image.variables.clone());
+        for Zone { range, .. } in &self.execution.image.zones {
             let (start, end) = (base + range.start, (base + range.end).min(variables.end));
             if variables.contains(&start) {
-                self.shadow.words(start, end - start).fill(NOBODYS);
+                self.search.shadow.words(start, end - start).fill(NOBODYS);
             }
         }
     }
 
     /// Ends the running thread if so many bytes are not all of one variable.
     pub(crate) fn check_variable(&mut self, address: usize, size: usize, place: usize, kind: AccessKind) {
-        if !self.image.variables.contains(&address) {
+        if !self.execution.image.variables.contains(&address) {
             return;
         }
-        let words = self.shadow.words(address, size);
+        let words = self.search.shadow.words(address, size);
         let Some(first) = words.iter().position(|&word| word == NOBODYS).map(|at| address + at) else {
             return;
         };
-        let at = first - self.image.base;
-        let after = self.image.zones.partition_point(|zone| zone.range.start <= at);
-        let Some(Zone { before, behind, range }) = after.checked_sub(1).map(|last| &self.image.zones[last])
+        let at = first - self.execution.image.base;
+        let after = self.execution.image.zones.partition_point(|zone| zone.range.start <= at);
+        let Some(Zone { before, behind, range }) =
+            after.checked_sub(1).map(|last| &self.execution.image.zones[last])
         else {
             return;
         };
-        let name = |range: &Range<usize>| self.memory_name(self.image.base + range.start, range.len());
+        let name =
+            |range: &Range<usize>| self.memory_name(self.execution.image.base + range.start, range.len());
         // What is nearer is more likely to have been meant.
         let distance = behind.as_ref().map(|next| next.start.saturating_sub(at));
         let fault = match behind {
@@ -103,12 +105,12 @@ impl World {
                 format!("{} byte(s) before {}", distance.unwrap_or(0), name(next))
             }
             _ => {
-                let past = address + size - self.image.base - before.end;
+                let past = address + size - self.execution.image.base - before.end;
                 format!("{past} byte(s) past the end of {}", name(before))
             }
         };
         let what = if kind.is_read() { "reads" } else { "writes" };
-        let message = format!("{} {what} {fault}", self.name_of(self.running));
+        let message = format!("{} {what} {fault}", self.name_of(self.running()));
         arrive::fail_here(FailureKind::Memory, message, place);
     }
 }

@@ -6,35 +6,35 @@ use mazurka_program::ProcessId;
 use super::symbolizer::Spot;
 use crate::runtime::memory::heap::Block;
 use crate::runtime::memory::layout;
-use crate::runtime::threads::objects::{Class, ObjectId};
+use crate::runtime::threads::objects::{Class, Object};
+use crate::runtime::threads::runtime::{MAIN, Runtime};
 use crate::runtime::threads::thread::{Body, Task};
-use crate::runtime::threads::world::{MAIN, World};
 
 /// The function that runs all threads of the C++ library.
 const CXX_THREAD: &str = "execute_native_thread_routine";
 
-impl World {
+impl Runtime {
     /// A thread as people know it: by its function, with a number if others have the same.
-    pub(crate) fn name_of(&self, thread: u32) -> String {
-        if thread == MAIN {
+    pub(crate) fn name_of(&self, process: ProcessId) -> String {
+        if process == MAIN {
             return "main".to_owned();
         }
-        let path = self.names.path(ProcessId(thread));
-        let Some(name) = self.task_name(thread) else {
+        let path = self.search.names.path(process);
+        let Some(name) = self.task_name(process) else {
             let numbers: Vec<String> = path.iter().skip(1).map(|ordinal| (ordinal + 1).to_string()).collect();
             return format!("thread {}", numbers.join("."));
         };
-        let same = |other: &&u32| **other != MAIN && self.task_of(**other) == self.task_of(thread);
-        let elder = |other: &&u32| self.names.path(ProcessId(**other)) < path;
-        match self.created.iter().filter(same).filter(elder).count() {
+        let same = |other: &&ProcessId| **other != MAIN && self.task_of(**other) == self.task_of(process);
+        let elder = |other: &&ProcessId| self.search.names.path(**other) < path;
+        match self.execution.schedule.created.iter().filter(same).filter(elder).count() {
             0 => name,
             others => format!("{name}#{}", others + 1),
         }
     }
 
     /// What a thread does: the function, and the type and the function that the C++ library was given.
-    fn task_of(&self, thread: u32) -> Option<(usize, Option<Task>)> {
-        let state = self.threads.get(thread as usize)?;
+    fn task_of(&self, process: ProcessId) -> Option<(usize, Option<Task>)> {
+        let state = &self.execution.threads.list.get(process.index())?.state;
         match state.body {
             Body::Posix(function, _) | Body::Standard(function, _) => {
                 // The words beside a function are its arguments.
@@ -48,8 +48,8 @@ impl World {
         }
     }
 
-    fn task_name(&self, thread: u32) -> Option<String> {
-        let (function, task) = self.task_of(thread)?;
+    fn task_name(&self, process: ProcessId) -> Option<String> {
+        let (function, task) = self.task_of(process)?;
         let name = self.function_name(function)?;
         match task {
             Some(task) if name.contains(CXX_THREAD) => self.cxx_task(task),
@@ -59,8 +59,8 @@ impl World {
 
     /// What the C++ library was given to do: a function, a member of an object, or an object that can be called.
     fn cxx_task(&self, task: Task) -> Option<String> {
-        let symbols = self.options.symbols.as_ref()?;
-        let type_name = symbols.symbol(task.table.checked_sub(self.image.base)? as u64)?;
+        let symbols = self.search.options.symbols.as_ref()?;
+        let type_name = symbols.symbol(task.table.checked_sub(self.execution.image.base)? as u64)?;
         let (_, callable) = type_name.split_once("5tupleIJ")?;
         match callable.chars().next()? {
             'P' => self.function_at(task.words[1]),
@@ -71,35 +71,36 @@ impl World {
 
     /// The name of the function that begins at an address.
     fn function_at(&self, address: usize) -> Option<String> {
-        let inside = self.image.extent.contains(&address);
+        let inside = self.execution.image.extent.contains(&address);
         inside.then(|| self.function_name(address)).flatten()
     }
 
     /// Notes what a thread of the C++ library is to do, while the object that tells it is there.
-    pub(crate) fn note_task(&mut self, thread: u32, argument: usize) {
+    pub(crate) fn note_task(&mut self, process: ProcessId, argument: usize) {
         let block = self.block_around(argument).filter(|block| block.address == argument && block.size >= 16);
-        let task = block.filter(|_| self.image.unwinds).map(|block| {
+        let task = block.filter(|_| self.execution.image.unwinds).map(|block| {
             // SAFETY: the block is in an open slot and as large as it says.
             let word = |at: usize| unsafe { layout::peek(block.address + at, 8) } as usize;
             let end = block.size & !7;
             Task { table: word(0), words: [word(end - 16), word(end - 8)] }
         });
-        self.thread_mut(thread).task = task;
+        self.thread_mut(process).state.task = task;
     }
 
     /// What some memory is part of; for a thread's stack with whose it is.
-    fn spot(&self, address: usize) -> Option<(Spot, Option<u32>)> {
-        if self.image.variables.contains(&address) {
-            return Some((Spot::Variable { address: (address - self.image.base) as u64 }, None));
+    fn spot(&self, address: usize) -> Option<(Spot, Option<ProcessId>)> {
+        if self.execution.image.variables.contains(&address) {
+            return Some((Spot::Variable { address: (address - self.execution.image.base) as u64 }, None));
         }
         if let Some(block) = self.block_around(address) {
-            let place = self.own_place(block.place, &block.trail).checked_sub(self.image.base)? as u64;
+            let place =
+                self.own_place(block.place, &block.trail).checked_sub(self.execution.image.base)? as u64;
             let (size, offset) = (block.size as u64, (address - block.address) as u64);
             return Some((Spot::Block { place, size, offset }, None));
         }
-        let owner = self.slots.owner(address)? as u32;
-        let symbols = self.options.symbols.as_ref()?;
-        let slot = self.slots.slot(owner as usize);
+        let owner = ProcessId(self.search.slots.owner(address)? as u32);
+        let symbols = self.search.options.symbols.as_ref()?;
+        let slot = self.search.slots.slot(owner.index());
         if !(slot.stack_limit..slot.stack_base).contains(&address) {
             return None;
         }
@@ -111,14 +112,14 @@ impl World {
     /// Memory as people know it.
     pub(crate) fn memory_name(&self, address: usize, size: usize) -> String {
         let known = self.spot(address).and_then(|(spot, owner)| {
-            let symbols = self.options.symbols.as_ref()?;
+            let symbols = self.search.options.symbols.as_ref()?;
             Some((symbols.name(&spot, size as u64)?, spot, owner))
         });
         match known {
             Some((name, Spot::Variable { .. }, _)) => return name,
             Some((name, Spot::Local { frame, .. }, owner)) => {
                 let function =
-                    self.options.symbols.as_ref().and_then(|symbols| symbols.function(frame.place));
+                    self.search.options.symbols.as_ref().and_then(|symbols| symbols.function(frame.place));
                 return self.local_name(&name, function, owner);
             }
             Some((name, Spot::Block { .. }, _)) => {
@@ -132,11 +133,11 @@ impl World {
             }
             None => {}
         }
-        if self.image.variables.contains(&address) {
-            return format!("variable {:#x}", address - self.image.base);
+        if self.execution.image.variables.contains(&address) {
+            return format!("variable {:#x}", address - self.execution.image.base);
         }
-        let Some(owner) = self.slots.owner(address) else { return format!("memory at {address:#x}") };
-        let (slot, thread) = (self.slots.slot(owner), self.name_of(owner as u32));
+        let Some(owner) = self.search.slots.owner(address) else { return format!("memory at {address:#x}") };
+        let (slot, thread) = (self.search.slots.slot(owner), self.name_of(ProcessId(owner as u32)));
         if let Some(block) = self.block_around(address) {
             let (offset, size) = (address - block.address, block.size);
             let (ordinal, place) = (self.ordinal(&block), self.allocated_at(&block));
@@ -149,7 +150,7 @@ impl World {
     }
 
     /// A variable of a function, with the function and, if it does not go without saying, the thread.
-    fn local_name(&self, name: &str, function: Option<String>, owner: Option<u32>) -> String {
+    fn local_name(&self, name: &str, function: Option<String>, owner: Option<ProcessId>) -> String {
         let thread = owner.map(|owner| self.name_of(owner));
         match (function, thread) {
             (Some(function), Some(thread)) if function != thread => {
@@ -163,10 +164,10 @@ impl World {
 
     /// `#2` for the second block that a thread has allocated at one place.
     fn ordinal(&self, block: &Block) -> String {
-        let Some(owner) = self.slots.owner(block.address) else { return String::new() };
+        let Some(owner) = self.search.slots.owner(block.address) else { return String::new() };
         let same = |other: &&Block| other.place == block.place && other.trail == block.trail;
         let before = |other: &&Block| other.address < block.address;
-        match self.blocks.of_thread(owner).iter().filter(same).filter(before).count() {
+        match self.execution.heap.blocks.of_thread(owner).iter().filter(same).filter(before).count() {
             0 => String::new(),
             others => format!("#{}", others + 1),
         }
@@ -182,8 +183,10 @@ impl World {
 
     /// What an address is of, if that can be told in a word: a variable, a function, the beginning of a block.
     fn pointer_text(&self, address: usize) -> Option<String> {
-        let symbols = self.options.symbols.as_ref()?;
-        if !self.image.variables.contains(&address) && self.image.extent.contains(&address) {
+        let symbols = self.search.options.symbols.as_ref()?;
+        if !self.execution.image.variables.contains(&address)
+            && self.execution.image.extent.contains(&address)
+        {
             return self.function_at(address).map(|name| match name.strip_prefix("_ZTV") {
                 Some(class) => {
                     let class = class.split_once('+').map_or(class, |(class, _)| class);
@@ -211,8 +214,8 @@ impl World {
     }
 
     /// A lock and the like, as people know it.
-    pub(crate) fn object_name(&self, object: ObjectId) -> String {
-        let size = match self.objects.class(object) {
+    pub(crate) fn object_name(&self, object: Object) -> String {
+        let size = match object.class {
             Class::Mutex => 40,
             Class::Condition => 48,
             Class::ReadWriteLock => 56,
@@ -220,22 +223,23 @@ impl World {
             Class::Once | Class::Spinlock | Class::Futex => 4,
             Class::StaticGuard => 8,
         };
-        self.memory_name(self.objects.address(object), size)
+        self.memory_name(object.address, size)
     }
 
     pub(crate) fn value_text(&self, address: usize, size: usize) -> String {
         // SAFETY: callers ask for cells, which are memory of the program.
         let bytes: Vec<u8> = (0..size).map(|at| unsafe { layout::peek(address + at, 1) } as u8).collect();
         let known = self.spot(address).and_then(|(spot, _)| {
-            let symbols = self.options.symbols.as_ref()?;
+            let symbols = self.search.options.symbols.as_ref()?;
             symbols.value(&spot, &bytes)
         });
         // SAFETY: as above.
         let value = unsafe { layout::peek(address, size) };
         // Of what has no type, or is a pointer to something, it may be told what it points to.
         if size == 8 && known.as_ref().is_none_or(|text| text.starts_with("0x")) {
-            let pointed =
-                |address: usize| self.slots.contains(address) || self.image.extent.contains(&address);
+            let pointed = |address: usize| {
+                self.search.slots.contains(address) || self.execution.image.extent.contains(&address)
+            };
             if pointed(value as usize) {
                 return self.pointer_text(value as usize).unwrap_or_else(|| format!("{value:#x}"));
             }

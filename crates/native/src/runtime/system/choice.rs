@@ -1,13 +1,14 @@
 //! What the environment decides, and sections that nobody interrupts.
 #![allow(unsafe_code)]
 
-use mazurka_program::FailureKind;
+use mazurka_program::{FailureKind, ProcessId};
+use mazurka_threads::sync::Step as _;
 
 use super::stubs::{Passing, Stub, stubs};
 use super::user::caller;
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::operation::{Operation, Step};
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::operation::{CurrentStep, Operation};
+use crate::runtime::threads::runtime::{Runtime, current};
 
 /// No choice has more outcomes.
 const MOST: u32 = 1 << 10;
@@ -23,17 +24,17 @@ impl Operation for Choose {
         true
     }
 
-    fn alternatives(&self, _world: &World, _thread: u32) -> u32 {
+    fn outcomes(&self, _runtime: &Runtime, _process: ProcessId) -> u32 {
         self.outcomes
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         self.chosen = step.choice;
         let (chosen, outcomes) = (self.chosen, self.outcomes);
-        step.note(|| format!("{chosen} of {outcomes}"));
+        step.note(|_| format!("{chosen} of {outcomes}"));
     }
 
-    fn describe(&self, _world: &World) -> String {
+    fn describe(&self, _runtime: &Runtime) -> String {
         "choose".to_owned()
     }
 }
@@ -77,10 +78,10 @@ extern "C-unwind" fn mazurka_choose(outcomes: u32) -> u32 {
 
 /// The program calls what is not supported.
 fn refuse(what: &str, instead: &str, place: usize) -> ! {
-    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-    let world = unsafe { &mut *current() };
-    let message = format!("{what}{} is not supported; {instead}", world.at_place(place));
-    world.refuse(message);
+    // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
+    let runtime = unsafe { &mut *current() };
+    let message = format!("{what}{} is not supported; {instead}", runtime.at_place(place));
+    runtime.refuse(message);
     arrive::stop_here()
 }
 
@@ -104,30 +105,30 @@ refused! {
 struct BeginSection;
 
 impl Operation for BeginSection {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.world.refuse_static_footprints("atomic sections");
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        step.refuse_static_footprints("atomic sections");
         step.varies();
     }
 
-    fn describe(&self, _world: &World) -> String {
+    fn describe(&self, _runtime: &Runtime) -> String {
         "begin an atomic section".to_owned()
     }
 }
 
 extern "C-unwind" fn atomic_begin() {
     let place = caller();
-    // SAFETY: a thread of the world runs here.
-    if unsafe { (*current()).me().atomic } == 0 {
+    // SAFETY: a thread of the program runs here.
+    if unsafe { (*current()).me().state.atomic } == 0 {
         arrive::operate(&mut BeginSection, place);
     }
     // SAFETY: as above.
-    unsafe { (*current()).me().atomic += 1 };
+    unsafe { (*current()).me().state.atomic += 1 };
 }
 
 extern "C-unwind" fn atomic_end() {
     let place = caller();
-    // SAFETY: a thread of the world runs here.
-    let depth = unsafe { &mut (*current()).me().atomic };
+    // SAFETY: a thread of the program runs here.
+    let depth = unsafe { &mut (*current()).me().state.atomic };
     match depth.checked_sub(1) {
         Some(less) => *depth = less,
         None => {

@@ -18,8 +18,8 @@ use super::stubs::{Passing, Stub, stubs};
 use super::user::caller;
 use crate::runtime::memory::tls;
 use crate::runtime::threads::arrive;
+use crate::runtime::threads::runtime::current;
 use crate::runtime::threads::thread::Status;
-use crate::runtime::threads::world::current;
 use crate::runtime::{MainExits, Statuses};
 
 /// A function to be called at the end of the program, or of a thread.
@@ -31,22 +31,22 @@ pub(crate) struct Handler {
 
 /// Runs the program: what its first thread does.
 pub(crate) fn run_main() {
-    // SAFETY: the first thread of the world runs here. The functions are the program's, with the types of the platform's
+    // SAFETY: the first thread of the program runs here. The functions are the program's, with the types of the platform's
     // conventions; room was left for the arguments.
     unsafe {
-        let world = current();
-        let end = (*world).me().slot.stack_base;
-        let (count, pointers) = (*world).arguments.lay_out(end);
+        let runtime = current();
+        let end = (*runtime).me().slot.stack_base;
+        let (count, pointers) = (*runtime).search.arguments.lay_out(end);
         let environment = pointers + count * size_of::<usize>();
         let arguments = [count, pointers, environment];
-        for at in 0..(*world).init.len() {
-            call((&(*world).init)[at], arguments);
+        for at in 0..(*runtime).search.init.len() {
+            call((&(*runtime).search.init)[at], arguments);
         }
-        let main = (*world).image.main;
+        let main = (*runtime).execution.image.main;
         let status = call(main, arguments) as i32;
         // Places are told as what a call returns to: the byte before it has to be one of the function.
         let place = main + 1;
-        if (*world).options.main_exits == MainExits::Process {
+        if (*runtime).search.options.main_exits == MainExits::Process {
             end_of_program(place);
         } else {
             end_of_thread(0);
@@ -57,70 +57,70 @@ pub(crate) fn run_main() {
 
 /// A thread has ended the program with a status, of which the system keeps 8 bits.
 fn judge_status(status: i32, place: usize, verb: &str) {
-    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-    let world = unsafe { &mut *current() };
-    if status & 0xFF != 0 && world.options.exit_status == Statuses::Zero {
-        let name = world.name_of(world.running);
-        world.report(FailureKind::ExitStatus, format!("{name} {verb} {status}"), place);
+    // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
+    let runtime = unsafe { &mut *current() };
+    if status & 0xFF != 0 && runtime.search.options.exit_status == Statuses::Zero {
+        let name = runtime.name_of(runtime.running());
+        runtime.report(FailureKind::ExitStatus, format!("{name} {verb} {status}"), place);
     }
 }
 
 /// Calls a function of the program, so that no exception comes out of it.
 ///
 /// # Safety
-/// A thread of the world must run here, and the function must be one of the program that takes so many words, or fewer.
+/// A thread of the program must run here, and the function must be one of the program that takes so many words, or fewer.
 pub(crate) unsafe fn call(function: usize, arguments: [usize; 3]) -> usize {
     // SAFETY: the stub passes on the arguments; who takes fewer ignores the rest. By the contract of this function.
     unsafe {
         let enter: extern "C-unwind" fn(usize, usize, usize, usize) -> usize =
-            std::mem::transmute((*current()).image.enter);
+            std::mem::transmute((*current()).execution.image.enter);
         enter(function, arguments[0], arguments[1], arguments[2])
     }
 }
 
 /// Calls what was registered for the end of the program, last first.
 fn end_of_program(place: usize) {
-    // SAFETY: a thread of the world runs here; no reference is kept across calls of the program.
+    // SAFETY: a thread of the program runs here; no reference is kept across calls of the program.
     unsafe {
-        let world = current();
-        (*world).me().exits = true;
+        let runtime = current();
+        (*runtime).me().state.exits = true;
         tls::run_destructors();
         registry::end(place);
-        while let Some(handler) = (*world).at_exit.pop() {
+        while let Some(handler) = (*runtime).execution.at_exit.pop() {
             call(handler.function, [handler.argument, 0, 0]);
         }
-        for at in 0..(*world).fini.len() {
-            call((&(*world).fini)[at], [0; 3]);
+        for at in 0..(*runtime).search.fini.len() {
+            call((&(*runtime).search.fini)[at], [0; 3]);
         }
-        (*world).over = true;
+        (*runtime).execution.over = true;
     }
 }
 
 /// A thread has returned: its own variables are destroyed, and what it returned is kept for who joins it.
 pub(crate) fn end_of_thread(result: usize) {
     tls::run_destructors();
-    // SAFETY: a thread of the world runs here.
-    unsafe { (*current()).me().result = result };
+    // SAFETY: a thread of the program runs here.
+    unsafe { (*current()).me().state.result = result };
 }
 
 /// The running thread ends here, wherever that is.
 pub(crate) fn finish_here() -> ! {
-    // SAFETY: a thread of the world runs here.
-    unsafe { (*current()).me().status = Status::Finished };
+    // SAFETY: a thread of the program runs here.
+    unsafe { (*current()).me().state.status = Status::Finished };
     arrive::leave()
 }
 
 extern "C-unwind" fn pthread_exit(result: usize) -> ! {
     let place = caller();
     {
-        // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-        let world = unsafe { &mut *current() };
-        if world.image.unwinds {
+        // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
+        let runtime = unsafe { &mut *current() };
+        if runtime.execution.image.unwinds {
             let message = format!(
                 "pthread_exit{} is not supported in C++: objects on the stack would not be destroyed; return instead",
-                world.at_place(place)
+                runtime.at_place(place)
             );
-            world.refuse(message);
+            runtime.refuse(message);
             arrive::stop_here();
         }
     }
@@ -145,10 +145,10 @@ const EXITS: &str = "ends the program with status";
 
 extern "C-unwind" fn quick_exit(status: i32) -> ! {
     judge_status(status, caller(), EXITS);
-    // SAFETY: a thread of the world runs here.
+    // SAFETY: a thread of the program runs here.
     unsafe {
-        (*current()).me().exits = true;
-        (*current()).over = true;
+        (*current()).me().state.exits = true;
+        (*current()).execution.over = true;
     }
     finish_here()
 }
@@ -163,8 +163,8 @@ extern "C-unwind" fn cxa_atexit(function: usize, argument: usize, _object: usize
 
 fn at_exit(function: usize, argument: usize, place: usize) -> i32 {
     registry::register("atexit", place);
-    // SAFETY: a thread of the world runs here.
-    unsafe { (*current()).at_exit.push(Handler { function, argument }) };
+    // SAFETY: a thread of the program runs here.
+    unsafe { (*current()).execution.at_exit.push(Handler { function, argument }) };
     0
 }
 
@@ -172,8 +172,8 @@ extern "C-unwind" fn cxa_finalize(_object: usize) {}
 
 extern "C-unwind" fn abort() -> ! {
     let place = caller();
-    // SAFETY: a thread of the world runs here.
-    let name = unsafe { (*current()).name_of((*current()).running) };
+    // SAFETY: a thread of the program runs here.
+    let name = unsafe { (*current()).name_of((*current()).running()) };
     match tls::handles_exception() {
         // The C++ library calls it where it has begun to handle an exception, and found nobody who does.
         true => arrive::fail_here(FailureKind::Exception, format!("{name} ends with an exception"), place),
@@ -214,8 +214,8 @@ extern "C-unwind" fn verifier_assert(condition: i32) {
 
 extern "C-unwind" fn verifier_assume(condition: i32) {
     if condition == 0 {
-        // SAFETY: a thread of the world runs here.
-        unsafe { (*current()).assumed = true };
+        // SAFETY: a thread of the program runs here.
+        unsafe { (*current()).execution.findings.assumed = true };
         arrive::stop_here();
     }
 }

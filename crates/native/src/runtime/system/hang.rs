@@ -16,8 +16,8 @@ use std::ptr;
 use std::time::Duration;
 
 use super::limits;
+use crate::runtime::threads::runtime::Runtime;
 use crate::runtime::threads::stops::Why;
-use crate::runtime::threads::world::World;
 
 /// How often the handler looks.
 const TICK: Duration = Duration::from_millis(50);
@@ -67,14 +67,16 @@ pub(crate) fn start() {
 /// Why the thread that runs is to be stopped, if it is. Called by the handler at each tick.
 ///
 /// # Safety
-/// A thread of the world must run, and be interrupted.
-pub(crate) unsafe fn why_stop(world: *mut World, instruction: usize) -> Option<Why> {
+/// A thread of the program must run, and be interrupted.
+pub(crate) unsafe fn why_stop(runtime: *mut Runtime, instruction: usize) -> Option<Why> {
     // SAFETY: by the contract of this function; these fields are plain numbers.
-    let (turns, depth, patience) = unsafe { ((*world).turns, (*world).depth, (*world).options.patience) };
+    let (turns, depth, patience) = unsafe {
+        ((*runtime).search.turns, (*runtime).execution.schedule.depth, (*runtime).search.options.patience)
+    };
     // SAFETY: as above; who changes these is not interrupted here.
-    let known = unsafe { (*world).stops.known(depth, (*world).running) };
+    let known = unsafe { (*runtime).search.stops.known(depth, (*runtime).running()) };
     // SAFETY: as above.
-    let in_program = unsafe { (*world).image.extent.contains(&instruction) };
+    let in_program = unsafe { (*runtime).execution.image.extent.contains(&instruction) };
     if known || limits::reached().is_some() {
         let why = if known { Why::Hang } else { Why::Limit };
         return in_program.then_some(why);
@@ -88,10 +90,10 @@ pub(crate) unsafe fn why_stop(world: *mut World, instruction: usize) -> Option<W
     SEEN.with(|cell| cell.set((turns, depth, ticks)));
     if ticks % EXPOSE == 0 {
         // SAFETY: as above; the thread that is interrupted looks at it when it announces its next access.
-        unsafe { (&raw mut (*world).expose).write_volatile(true) };
+        unsafe { (&raw mut (*runtime).search.expose).write_volatile(true) };
     }
     // SAFETY: as above.
-    let (most, why) = match unsafe { (*world).stops.ahead } {
+    let (most, why) = match unsafe { (*runtime).search.stops.ahead } {
         true => (AHEAD.min(patience), Why::Limit),
         false => (patience, Why::Hang),
     };

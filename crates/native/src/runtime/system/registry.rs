@@ -2,11 +2,12 @@
 //! order handlers are called, so that to register is a step, unless there is one thread only.
 
 use mazurka_program::{AccessKind, Location};
+use mazurka_threads::sync::Step as _;
 
 use crate::runtime::memory::shadow::Partition;
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::operation::{Operation, Step};
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::operation::{CurrentStep, Operation};
+use crate::runtime::threads::runtime::{Runtime, Search, current};
 
 /// What is known of who registers.
 pub(crate) struct Registry {
@@ -28,15 +29,16 @@ struct Visit {
 }
 
 impl Operation for Visit {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        let World { registry, partition, alone, .. } = &mut *step.world;
-        partition.news |= !*alone && !registry.shared;
-        registry.shared |= !*alone;
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        let concurrent = step.runtime.execution.concurrent;
+        let Search { registry, partition, .. } = &mut step.runtime.search;
+        partition.news |= concurrent && !registry.shared;
+        registry.shared |= concurrent;
         let location = registry.location;
         step.touch(location, AccessKind::Update);
     }
 
-    fn describe(&self, _world: &World) -> String {
+    fn describe(&self, _runtime: &Runtime) -> String {
         self.what.to_owned()
     }
 }
@@ -49,8 +51,8 @@ pub(crate) fn register(what: &'static str, place: usize) {
 /// The running thread is about to end the program.
 #[allow(unsafe_code)]
 pub(crate) fn end(place: usize) {
-    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-    if unsafe { (*current()).registry.shared } {
+    // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
+    if unsafe { (*current()).search.registry.shared } {
         arrive::operate(&mut Visit { what: "end the program" }, place);
     }
 }

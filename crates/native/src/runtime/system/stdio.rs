@@ -10,7 +10,7 @@ use super::stubs::{Passing, Stub, stubs};
 use super::user::caller;
 use crate::runtime::memory::access::range;
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::world::current;
+use crate::runtime::threads::runtime::current;
 
 /// No execution's output is kept beyond this.
 const MOST: usize = 1 << 20;
@@ -27,8 +27,8 @@ unsafe extern "C" {
 }
 
 fn keep(bytes: &[u8]) {
-    // SAFETY: a thread of the world runs here.
-    let output = unsafe { &mut (*current()).output };
+    // SAFETY: a thread of the program runs here.
+    let output = unsafe { &mut (*current()).execution.output };
     let room = MOST.saturating_sub(output.len());
     output.extend_from_slice(&bytes[..bytes.len().min(room)]);
 }
@@ -38,9 +38,9 @@ fn check(stream: *mut libc::FILE, place: usize) {
     // SAFETY: the variables are the C library's, and set before `main`.
     let known = unsafe { stream == stdout || stream == stderr };
     if !known {
-        // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-        let world = unsafe { &mut *current() };
-        world.refuse(format!("the program{} uses a file, which is not supported", world.at_place(place)));
+        // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
+        let runtime = unsafe { &mut *current() };
+        runtime.refuse(format!("the program{} uses a file, which is not supported", runtime.at_place(place)));
         arrive::stop_here();
     }
 }
@@ -154,8 +154,8 @@ extern "C-unwind" fn perror(text: *const libc::c_char) {
         keep_text(text, caller());
         keep(b": ");
     }
-    // SAFETY: a thread of the world runs here; the C library gives a C string.
-    keep(unsafe { CStr::from_ptr(libc::strerror(*(*current()).errno)) }.to_bytes());
+    // SAFETY: a thread of the program runs here; the C library gives a C string.
+    keep(unsafe { CStr::from_ptr(libc::strerror(*(*current()).search.errno)) }.to_bytes());
     keep(b"\n");
 }
 

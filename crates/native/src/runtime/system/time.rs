@@ -8,7 +8,7 @@
 
 use super::stubs::{Passing, Stub, stubs};
 use crate::runtime::memory::layout::peek;
-use crate::runtime::threads::world::current;
+use crate::runtime::threads::runtime::current;
 
 /// What clocks show at first, in nanoseconds.
 pub(crate) const BEGINNING: i64 = 1_000_000_000;
@@ -20,15 +20,15 @@ pub(crate) fn timed_out(until: usize) {
     }
     // SAFETY: the program passed it to a function that reads it; a wild pointer faults, and the thread is thrown out.
     let (seconds, rest) = unsafe { (peek(until, 8).cast_signed(), peek(until + 8, 8).cast_signed()) };
-    // SAFETY: a thread of the world runs here.
+    // SAFETY: a thread of the program runs here.
     let me = unsafe { (*current()).me() };
-    me.clock = me.clock.max(seconds.saturating_mul(1_000_000_000).saturating_add(rest));
+    me.state.clock = me.state.clock.max(seconds.saturating_mul(1_000_000_000).saturating_add(rest));
 }
 
 /// `std::chrono::steady_clock::now()`.
 extern "C-unwind" fn steady_now() -> i64 {
-    // SAFETY: a thread of the world runs here.
-    unsafe { (*current()).me().clock }
+    // SAFETY: a thread of the program runs here.
+    unsafe { (*current()).me().state.clock }
 }
 
 /// What programs call.
