@@ -2,15 +2,14 @@
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
-use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
 pub use crate::driver::Built;
 use crate::driver::ReleaseSequences;
+use crate::symbols::Symbols;
 
 use super::memory::image::Image;
-use super::report::symbolizer::Symbolizer;
 use super::threads::world::World;
 
 /// What happens when accesses of memory race.
@@ -44,7 +43,7 @@ pub enum Statuses {
 }
 
 /// How a program is checked.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// What happens when accesses race.
     pub races: Races,
@@ -67,7 +66,7 @@ pub struct Options {
     /// What `main` is given besides the name of the program.
     pub arguments: Vec<String>,
     /// Tells places and names to people.
-    pub symbols: Option<Rc<dyn Symbolizer>>,
+    pub symbols: Option<Rc<Symbols>>,
 }
 
 impl Default for Options {
@@ -84,22 +83,6 @@ impl Default for Options {
             arguments: Vec::new(),
             symbols: None,
         }
-    }
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
-            .field("races", &self.races)
-            .field("main_exits", &self.main_exits)
-            .field("exit_status", &self.exit_status)
-            .field("spurious_wakeups", &self.spurious_wakeups)
-            .field("stack_size", &self.stack_size)
-            .field("self_check", &self.self_check)
-            .field("snapshots", &self.snapshots)
-            .field("patience", &self.patience)
-            .field("arguments", &self.arguments)
-            .finish_non_exhaustive()
     }
 }
 
@@ -155,7 +138,7 @@ pub fn load(built: &Built, options: Options) -> Result<Native, String> {
     let (init, fini) = (built.init_array.iter().map(at).collect(), built.fini_array.iter().map(at).collect());
     let mut world = World::new(image, options)?;
     (world.init, world.fini) = (init, fini);
-    world.mark_zones();
+    world.mark_redzones();
     // SAFETY: the function has no conditions.
     world.errno = unsafe { libc::__errno_location() };
     let release_sequences = built.release_sequences.clone();

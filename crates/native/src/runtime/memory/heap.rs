@@ -1,9 +1,9 @@
 //! The heap: `malloc` and its kin, and whether accesses stay within what was allocated.
 //!
-//! Each thread allocates from its own slot, upwards, and nothing is used again within an execution: so an address depends on
-//! what its thread did alone, and what was freed is known to be. A byte for every 16 bytes of heap says how many of them
-//! are allocated, so that a good access costs one look. To free a block writes it: both orders of a free and of an access are
-//! looked at.
+//! Each thread allocates from its own slot, upwards, and nothing is used again within an execution: so an
+//! address depends on what its thread did alone, and what was freed is known to be. A byte for every 16 bytes
+//! of heap says how many of them are allocated, so that a good access costs one look. To free a block writes
+//! it: both orders of a free and of an access are looked at.
 #![allow(unsafe_code)]
 
 use std::ptr;
@@ -15,10 +15,10 @@ use super::layout::SLOT;
 use crate::runtime::report::frames::Trail;
 use crate::runtime::sync::lifetime;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
-use crate::runtime::system::user::{caller, store};
+use crate::runtime::system::user::{caller, my_name, store, with_world};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::thread::Order;
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::world::World;
 
 /// What was allocated.
 #[derive(Clone, Copy, Debug)]
@@ -63,11 +63,9 @@ impl Blocks {
         &mut self.of[thread]
     }
 
-    /// The last block that begins at an address or before it.
-    fn before(&mut self, thread: usize, address: usize) -> Option<&mut Block> {
-        let blocks = self.of(thread);
-        let after = blocks.partition_point(|block| block.address <= address);
-        after.checked_sub(1).map(|at| &mut blocks[at])
+    /// The number of the last block of a thread that begins at an address or before it.
+    pub(crate) fn before(&self, thread: usize, address: usize) -> Option<usize> {
+        self.of_thread(thread).partition_point(|block| block.address <= address).checked_sub(1)
     }
 }
 
@@ -77,8 +75,8 @@ const ALIGN: usize = 16;
 /// Between two blocks.
 const GAP: usize = 16;
 
-/// Whether an access of `size` bytes is known to be of allocated memory, if it is of the heap; and of a frame or a variable that the
-/// running thread has to itself, if it is of a stack or of thread-local variables.
+/// Whether an access of `size` bytes is known to be of allocated memory, if it is of the heap; and of a frame
+/// or a variable that the running thread has to itself, if it is of a stack or of thread-local variables.
 ///
 /// # Safety
 /// A thread of the world must run here.
@@ -115,8 +113,8 @@ pub(crate) fn check(
     place: usize,
     kind: AccessKind,
 ) {
-    let known = world.blocks.before(thread, address).copied();
-    let fault = match known {
+    let known = world.blocks.before(thread, address);
+    let fault = match known.map(|at| world.blocks.of_thread(thread)[at]) {
         Some(block) if address + size <= block.address + block.size => match block.freed {
             None => return,
             Some(freed) => {
@@ -129,9 +127,7 @@ pub(crate) fn check(
         }
         None => "heap memory that was never allocated".to_owned(),
     };
-    let what = if kind.is_read() { "reads" } else { "writes" };
-    let message = format!("{} {what} {fault}", world.name_of(world.running));
-    arrive::fail_here(FailureKind::Memory, message, place);
+    world.fail_access(&fault, place, kind)
 }
 
 impl World {
@@ -172,24 +168,35 @@ impl World {
     }
 
     /// The block that begins at an address.
-    pub(crate) fn block_at(&mut self, address: usize) -> Option<Block> {
-        let thread = self.slots.owner(address)?;
-        self.blocks.before(thread, address).copied().filter(|block| block.address == address)
+    fn block_at(&self, address: usize) -> Option<Block> {
+        self.block_before(address).filter(|block| block.address == address)
     }
 
-    /// The block that an address is in, or right behind.
+    /// The block that an address is in.
     pub(crate) fn block_around(&self, address: usize) -> Option<Block> {
-        let blocks = self.blocks.of.get(self.slots.owner(address)?)?;
-        let after = blocks.partition_point(|block| block.address <= address);
-        let block = after.checked_sub(1).map(|at| blocks[at])?;
-        (address < block.address + block.size).then_some(block)
+        self.block_before(address).filter(|block| address < block.address + block.size)
+    }
+
+    fn block_before(&self, address: usize) -> Option<Block> {
+        let owner = self.slots.owner(address)?;
+        self.blocks.before(owner, address).map(|at| self.blocks.of_thread(owner)[at])
+    }
+
+    /// Notes that a block was freed.
+    fn note_freed(&mut self, block: &Block, place: usize) {
+        self.granules.clear(block.address - self.heap_start, block.size);
+        if let Some(thread) = self.slots.owner(block.address)
+            && let Some(at) = self.blocks.before(thread, block.address)
+        {
+            self.blocks.of(thread)[at].freed = Some(place);
+            self.blocks.live -= 1;
+        }
     }
 }
 
 /// Allocates and fills.
 fn allocate(size: usize, align: usize, fill: u8, place: usize) -> usize {
-    // SAFETY: a thread of the world runs here; the reference ends with the statement.
-    let address = unsafe { (*current()).allocate(size, align, place) };
+    let address = with_world(|world| world.allocate(size, align, place));
     if let Some(address) = address {
         // SAFETY: the block is within the slot of the thread, which is open.
         unsafe { ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(fill, size) };
@@ -199,9 +206,7 @@ fn allocate(size: usize, align: usize, fill: u8, place: usize) -> usize {
 
 /// Frees a block, after it was announced as a write of all of it. Gives its size.
 fn release(address: usize, place: usize, name: &str) -> usize {
-    // SAFETY: a thread of the world runs here; the reference ends before the thread can be suspended.
-    let known = unsafe { (*current()).block_at(address) };
-    let Some(block) = known else {
+    let Some(block) = with_world(|world| world.block_at(address)) else {
         wrong_block(format!("{address:#x}, which is no block of the heap"), place, name)
     };
     if block.size > 0 && block.freed.is_none() {
@@ -209,27 +214,22 @@ fn release(address: usize, place: usize, name: &str) -> usize {
         access::announce_any(address, block.size, place, AccessKind::Update, Order::Plain);
         lifetime::free(address, place);
     }
-    // SAFETY: as above.
-    let world = unsafe { &mut *current() };
-    if let Some(freed) = world.block_at(address).and_then(|block| block.freed) {
-        let what = format!("{}, which was freed{} already", world.block_name(&block), world.at_place(freed));
+    let freed_before = with_world(|world| {
+        let Some(freed) = world.block_at(address).and_then(|block| block.freed) else {
+            world.note_freed(&block, place);
+            return None;
+        };
+        Some(format!("{}, which was freed{} already", world.block_name(&block), world.at_place(freed)))
+    });
+    if let Some(what) = freed_before {
         wrong_block(what, place, name);
-    }
-    world.granules.free(address - world.heap_start, block.size);
-    if let Some(thread) = world.slots.owner(address)
-        && let Some(block) = world.blocks.before(thread, address)
-    {
-        block.freed = Some(place);
-        world.blocks.live -= 1;
     }
     block.size
 }
 
 #[cold]
 fn wrong_block(what: String, place: usize, name: &str) -> ! {
-    // SAFETY: a thread of the world runs here.
-    let caller = unsafe { (*current()).name_of((*current()).running) };
-    arrive::fail_here(FailureKind::Memory, format!("{caller} calls {name} with {what}"), place)
+    arrive::fail_here(FailureKind::Memory, format!("{} calls {name} with {what}", my_name()), place)
 }
 
 extern "C-unwind" fn malloc(size: usize) -> usize {
@@ -291,8 +291,7 @@ extern "C-unwind" fn posix_memalign(result: *mut usize, align: usize, size: usiz
 }
 
 extern "C-unwind" fn malloc_usable_size(address: usize) -> usize {
-    // SAFETY: a thread of the world runs here.
-    unsafe { (*current()).block_at(address) }.map_or(0, |block| block.size)
+    with_world(|world| world.block_at(address)).map_or(0, |block| block.size)
 }
 
 /// What programs call.
@@ -301,6 +300,7 @@ pub(crate) fn interposed(list: &mut Vec<Stub>) {
         "malloc" => malloc, "calloc" => calloc, "free" => free, "cfree" => free, "realloc" => realloc,
         "reallocarray" => reallocarray, "aligned_alloc" => aligned_alloc, "memalign" => aligned_alloc,
         "_Znwm" => malloc, "_ZnwmSt11align_val_t" => new_aligned, "_ZdlPv" => delete,
-        "_ZdlPvSt11align_val_t" => delete, "posix_memalign" => posix_memalign, "malloc_usable_size" => malloc_usable_size,
+        "_ZdlPvSt11align_val_t" => delete, "posix_memalign" => posix_memalign,
+        "malloc_usable_size" => malloc_usable_size,
     });
 }

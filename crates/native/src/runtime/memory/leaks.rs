@@ -1,8 +1,10 @@
-//! Memory that was never freed and that nothing points to any more, at the end of an execution in which nothing went wrong.
+//! Memory that was never freed and that nothing points to any more, at the end of an execution in which
+//! nothing went wrong.
 //!
-//! As leak checkers do, every word that could be a pointer counts as one: of variables, of thread-local ones, of the stacks of
-//! threads that have not ended, and of blocks that are reached. So what a program keeps in a global is no leak, whether it frees
-//! it or not. Only pages of variables that the program has written are looked at: others hold no pointer to the heap.
+//! As leak checkers do, every word that could be a pointer counts as one: of variables, of thread-local ones,
+//! of the stacks of threads that have not ended, and of blocks that are reached. So what a program keeps in a
+//! global is no leak, whether it frees it or not. Only pages of variables that the program has written are
+//! looked at: others hold no pointer to the heap.
 #![allow(unsafe_code)]
 
 use mazurka_program::Place;
@@ -108,7 +110,8 @@ impl World {
     fn reach(&self, leaks: &mut Leaks, from: usize, to: usize) {
         let mut at = from.next_multiple_of(8);
         while at + 8 <= to {
-            // SAFETY: callers give ranges of variables, of blocks, and of stacks and locals of threads that were created.
+            // SAFETY: callers give ranges of variables, of blocks, and of stacks and locals of threads that
+            // were created.
             let word = unsafe { peek(at, 8) } as usize;
             if self.slots.contains(word) {
                 self.reach_word(leaks, word);
@@ -120,11 +123,8 @@ impl World {
     /// What a word points to, if it points to a block, or right behind one, is reached.
     fn reach_word(&self, leaks: &mut Leaks, word: usize) {
         let Some(thread) = self.slots.owner(word) else { return };
-        let blocks = self.blocks.of_thread(thread);
-        let Some(number) = blocks.partition_point(|block| block.address <= word).checked_sub(1) else {
-            return;
-        };
-        let block = &blocks[number];
+        let Some(number) = self.blocks.before(thread, word) else { return };
+        let block = &self.blocks.of_thread(thread)[number];
         if block.freed.is_some() || word > block.address + block.size {
             return;
         }

@@ -3,12 +3,12 @@
 
 use mazurka_program::ProcessId;
 
-use super::symbolizer::Spot;
 use crate::runtime::memory::heap::Block;
 use crate::runtime::memory::layout;
 use crate::runtime::threads::objects::{Class, ObjectId};
 use crate::runtime::threads::thread::{Body, Task};
 use crate::runtime::threads::world::{MAIN, World};
+use crate::symbols::{Storage, sign_extend};
 
 /// The function that runs all threads of the C++ library.
 const CXX_THREAD: &str = "execute_native_thread_routine";
@@ -57,7 +57,8 @@ impl World {
         }
     }
 
-    /// What the C++ library was given to do: a function, a member of an object, or an object that can be called.
+    /// What the C++ library was given to do: a function, a member of an object, or an object that can be
+    /// called.
     fn cxx_task(&self, task: Task) -> Option<String> {
         let symbols = self.options.symbols.as_ref()?;
         let type_name = symbols.symbol(task.table.checked_sub(self.image.base)? as u64)?;
@@ -87,51 +88,56 @@ impl World {
         self.thread_mut(thread).task = task;
     }
 
-    /// What some memory is part of; for a thread's stack with whose it is.
-    fn spot(&self, address: usize) -> Option<(Spot, Option<u32>)> {
+    /// What some memory is part of; of a thread's stack, what has a name there.
+    fn storage(&self, address: usize) -> Option<Storage> {
         if self.image.variables.contains(&address) {
-            return Some((Spot::Variable { address: (address - self.image.base) as u64 }, None));
+            return Some(Storage::Static { address: (address - self.image.base) as u64 });
         }
         if let Some(block) = self.block_around(address) {
             let place = self.own_place(block.place, &block.trail).checked_sub(self.image.base)? as u64;
             let (size, offset) = (block.size as u64, (address - block.address) as u64);
-            return Some((Spot::Block { place, size, offset }, None));
+            return Some(Storage::Allocated { place, size, offset });
         }
-        let owner = self.slots.owner(address)? as u32;
+        let owner = self.slots.owner(address)?;
         let symbols = self.options.symbols.as_ref()?;
-        let slot = self.slots.slot(owner as usize);
+        let slot = self.slots.slot(owner);
         if !(slot.stack_limit..slot.stack_base).contains(&address) {
             return None;
         }
-        let spots =
-            self.frames(owner).into_iter().map(|frame| Spot::Local { frame, address: address as u64 });
-        spots.into_iter().find(|spot| symbols.name(spot, 1).is_some()).map(|spot| (spot, Some(owner)))
+        let frames = self.frames(owner as u32).into_iter();
+        let mut parts = frames.map(|frame| Storage::Automatic { frame, address: address as u64 });
+        parts.find(|part| symbols.name(part, 1).is_some())
     }
 
     /// Memory as people know it.
     pub(crate) fn memory_name(&self, address: usize, size: usize) -> String {
-        let known = self.spot(address).and_then(|(spot, owner)| {
-            let symbols = self.options.symbols.as_ref()?;
-            Some((symbols.name(&spot, size as u64)?, spot, owner))
-        });
-        match known {
-            Some((name, Spot::Variable { .. }, _)) => return name,
-            Some((name, Spot::Local { frame, .. }, owner)) => {
-                let function =
-                    self.options.symbols.as_ref().and_then(|symbols| symbols.function(frame.place));
-                return self.local_name(&name, function, owner);
-            }
-            Some((name, Spot::Block { .. }, _)) => {
-                if let Some(block) = self.block_around(address) {
-                    return format!(
-                        "{name}{} (allocated{})",
-                        self.ordinal(&block),
-                        self.allocated_at(&block)
-                    );
+        self.declared_name(address, size).unwrap_or_else(|| self.raw_name(address))
+    }
+
+    /// Memory by the name that the program has for it, if the debugging information tells.
+    fn declared_name(&self, address: usize, size: usize) -> Option<String> {
+        let symbols = self.options.symbols.as_ref()?;
+        let storage = self.storage(address)?;
+        let name = symbols.name(&storage, size as u64)?;
+        Some(match storage {
+            Storage::Static { .. } => name,
+            Storage::Automatic { frame, .. } => {
+                // With the function and, if it does not go without saying, the thread.
+                let thread = self.name_of(self.slots.owner(address)? as u32);
+                match symbols.function(frame.place) {
+                    Some(function) if function != thread => format!("{name} of {function} in {thread}"),
+                    _ => format!("{name} of {thread}"),
                 }
             }
-            None => {}
-        }
+            Storage::Allocated { .. } => {
+                let block = self.block_around(address)?;
+                format!("{name}{} (allocated{})", self.ordinal(&block), self.allocated_at(&block))
+            }
+        })
+    }
+
+    /// Memory by where it is.
+    fn raw_name(&self, address: usize) -> String {
         if self.image.variables.contains(&address) {
             return format!("variable {:#x}", address - self.image.base);
         }
@@ -146,19 +152,6 @@ impl World {
             return format!("stack of {thread} - {}", slot.stack_base.saturating_sub(address));
         }
         format!("thread-local variable {} of {thread}", address - slot.tls)
-    }
-
-    /// A variable of a function, with the function and, if it does not go without saying, the thread.
-    fn local_name(&self, name: &str, function: Option<String>, owner: Option<u32>) -> String {
-        let thread = owner.map(|owner| self.name_of(owner));
-        match (function, thread) {
-            (Some(function), Some(thread)) if function != thread => {
-                format!("{name} of {function} in {thread}")
-            }
-            (Some(function), _) => format!("{name} of {function}"),
-            (None, Some(thread)) => format!("{name} of {thread}"),
-            (None, None) => name.to_owned(),
-        }
     }
 
     /// `#2` for the second block that a thread has allocated at one place.
@@ -180,7 +173,8 @@ impl World {
         })
     }
 
-    /// What an address is of, if that can be told in a word: a variable, a function, the beginning of a block.
+    /// What an address is of, if that can be told in a word: a variable, a function, the beginning of a
+    /// block.
     fn pointer_text(&self, address: usize) -> Option<String> {
         let symbols = self.options.symbols.as_ref()?;
         if !self.image.variables.contains(&address) && self.image.extent.contains(&address) {
@@ -192,22 +186,20 @@ impl World {
                 None => name,
             });
         }
-        match self.spot(address)? {
-            (spot @ Spot::Block { offset: 0, size, .. }, _) => {
+        let storage = self.storage(address)?;
+        let whole = |name: String| name.split(['.', '[']).next().unwrap_or_default().to_owned();
+        Some(match storage {
+            Storage::Static { .. } => format!("&{}", symbols.name(&storage, 1)?),
+            Storage::Automatic { .. } => {
+                let owner = self.slots.owner(address)? as u32;
+                format!("&{} of {}", whole(symbols.name(&storage, 1)?), self.name_of(owner))
+            }
+            Storage::Allocated { offset: 0, size, .. } => {
                 let block = self.block_around(address)?;
-                let name = symbols.name(&spot, size)?;
-                let whole = name.split(['.', '[']).next().unwrap_or_default();
-                Some(format!("&{whole}{}", self.ordinal(&block)))
+                format!("&{}{}", whole(symbols.name(&storage, size)?), self.ordinal(&block))
             }
-            (spot @ Spot::Variable { .. }, _) => Some(format!("&{}", symbols.name(&spot, 1)?)),
-            (spot @ Spot::Local { .. }, owner) => {
-                let name = symbols.name(&spot, 1)?;
-                let whole = name.split(['.', '[']).next().unwrap_or_default();
-                let owner = owner.map_or_else(String::new, |owner| format!(" of {}", self.name_of(owner)));
-                Some(format!("&{whole}{owner}"))
-            }
-            _ => None,
-        }
+            Storage::Allocated { .. } => return None,
+        })
     }
 
     /// A lock and the like, as people know it.
@@ -226,26 +218,19 @@ impl World {
     pub(crate) fn value_text(&self, address: usize, size: usize) -> String {
         // SAFETY: callers ask for cells, which are memory of the program.
         let bytes: Vec<u8> = (0..size).map(|at| unsafe { layout::peek(address + at, 1) } as u8).collect();
-        let known = self.spot(address).and_then(|(spot, _)| {
-            let symbols = self.options.symbols.as_ref()?;
-            symbols.value(&spot, &bytes)
-        });
+        let symbols = self.options.symbols.as_ref();
+        let known = symbols.and_then(|symbols| symbols.value(&self.storage(address)?, &bytes));
         // SAFETY: as above.
         let value = unsafe { layout::peek(address, size) };
         // Of what has no type, or is a pointer to something, it may be told what it points to.
         if size == 8 && known.as_ref().is_none_or(|text| text.starts_with("0x")) {
-            let pointed =
-                |address: usize| self.slots.contains(address) || self.image.extent.contains(&address);
-            if pointed(value as usize) {
-                return self.pointer_text(value as usize).unwrap_or_else(|| format!("{value:#x}"));
+            let pointer = value as usize;
+            if self.slots.contains(pointer) || self.image.extent.contains(&pointer) {
+                return self.pointer_text(pointer).unwrap_or_else(|| format!("{value:#x}"));
             }
         }
         known.unwrap_or_else(|| match size {
-            1 => (bytes[0] as i8).to_string(),
-            2 | 4 | 8 => {
-                let unused = 64 - 8 * size as u32;
-                (((value << unused) as i64) >> unused).to_string()
-            }
+            1 | 2 | 4 | 8 => sign_extend(value, 8 * size as u32).to_string(),
             _ => format!("{size} bytes"),
         })
     }
