@@ -1,14 +1,14 @@
 //! Accesses of memory that the compiler announces: `__tsan_read4` and its kin.
 //!
-//! Each is called before the access is made. If others can notice it, the thread stops here, and makes the access when its
-//! step is taken.
+//! Each is called before the access is made. If others can notice it, the thread stops here, and makes the
+//! access when its step is taken.
 #![allow(unsafe_code)]
 
 use mazurka_program::{Access, AccessKind, Location};
 use mazurka_threads::races::Order;
 
 use super::layout::peek;
-use super::shadow::{NOBODYS, is_location, is_quiet};
+use super::shadow::{REDZONE, is_invisible, is_location};
 use super::{bounds, heap};
 use crate::runtime::system::limits;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
@@ -37,19 +37,20 @@ pub(crate) unsafe fn announce<const N: usize>(
     kind: AccessKind,
     order: Order,
 ) {
-    // SAFETY: by the contract of this function nobody else uses the runtime. The shadow has as many words as it says.
+    // SAFETY: by the contract of this function nobody else uses the runtime. The shadow has as many words as
+    // it says.
     unsafe {
         let Some((word, rest)) = (*runtime).search.shadow.word(address) else {
             announce_any(address, N, place, kind, order);
             return;
         };
         let first = *word;
-        if rest < N || first == NOBODYS || *word.add(N - 1) == NOBODYS {
+        if rest < N || first == REDZONE || *word.add(N - 1) == REDZONE {
             announce_any(address, N, place, kind, order);
             return;
         }
         if !(*runtime).execution.concurrent {
-        } else if is_quiet(first, (*runtime).running().0, !kind.is_read())
+        } else if is_invisible(first, (*runtime).running().0, !kind.is_read())
             && std::slice::from_raw_parts(word, N).iter().all(|&other| other == first)
         {
             if (*runtime).search.expose && (*runtime).expose(address, N, kind) {
@@ -102,12 +103,12 @@ pub(crate) fn announce_range(
     order: Order,
     comparison: Option<Comparison>,
 ) -> bool {
-    let mut ranges = Ranges { accesses: Touched::default(), order, comparison };
+    let mut ranges = MultiAccess { accesses: AccessSlice::default(), order, comparison };
     // SAFETY: a thread of the program runs here. The reference ends before the thread is suspended.
     let many = {
         let runtime = unsafe { &mut *current() };
         if limits::reached().is_some() {
-            runtime.stop_at_limit();
+            arrive::stop_at_limit(runtime);
         }
         bounds::check_extent(runtime, address, size, place, kind);
         runtime.notice(address, size, kind, &mut ranges.accesses)
@@ -120,7 +121,8 @@ pub(crate) fn announce_range(
         (0, _) => {}
         _ => arrive::operate(&mut ranges, place),
     }
-    // SAFETY: as above. What nobody can notice is the end of a loop only if it is a write that the stack does not tell.
+    // SAFETY: as above. What nobody can notice is the end of a loop only if it is a write that the stack does
+    // not tell.
     unsafe {
         if many > 0 || !kind.is_read() && !(*current()).is_own_stack(address) {
             (*current()).me().buffers.detector.clear();
@@ -131,9 +133,9 @@ pub(crate) fn announce_range(
     many > 0
 }
 
-/// What a step touches, in the execution's list: a frame that is suspended owns nothing.
+/// The accesses of a step, as a part of the program's list: a frame that is suspended owns nothing.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Touched {
+pub(crate) struct AccessSlice {
     start: usize,
     len: usize,
     first: Option<Access>,
@@ -157,13 +159,13 @@ impl Comparison {
 }
 
 /// An access of several locations at once. All of it is atomic, or none.
-struct Ranges {
-    accesses: Touched,
+struct MultiAccess {
+    accesses: AccessSlice,
     order: Order,
     comparison: Option<Comparison>,
 }
 
-impl Operation for Ranges {
+impl Operation for MultiAccess {
     fn order(&self) -> Order {
         self.comparison.filter(Comparison::fails).map_or(self.order, |comparison| comparison.failure)
     }
@@ -175,13 +177,12 @@ impl Operation for Ranges {
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         let foresee = step.runtime.search.static_footprints;
         let fails = self.only_reads() && !foresee;
-        let Runtime { execution: Execution { touched, .. }, step: StepState { label, .. }, .. } =
-            &mut *step.runtime;
-        let Touched { start, len, first } = self.accesses;
+        let Runtime { execution, step: StepState { label, .. }, .. } = &mut *step.runtime;
+        let AccessSlice { start, len, first } = self.accesses;
         match (len, first) {
             // One is not kept in the list.
             (1, Some(access)) => label.accesses.push(access),
-            _ => label.accesses.extend_from_slice(&touched[start..start + len]),
+            _ => label.accesses.extend_from_slice(&execution.touched[start..start + len]),
         }
         if fails {
             label.accesses.iter_mut().for_each(|access| access.kind = AccessKind::Read);
@@ -213,7 +214,7 @@ impl Runtime {
     }
 
     /// Notes an access of the running thread; gives how many locations others can notice.
-    fn notice(&mut self, address: usize, size: usize, kind: AccessKind, touched: &mut Touched) -> usize {
+    fn notice(&mut self, address: usize, size: usize, kind: AccessKind, touched: &mut AccessSlice) -> usize {
         if !self.execution.concurrent {
             return 0;
         }
@@ -222,7 +223,7 @@ impl Runtime {
         let start = list.len();
         partition.access(shadow, (address, size), (schedule.running.0, kind), list);
         let len = list.len() - start;
-        *touched = Touched { start, len, first: list.get(start).copied() };
+        *touched = AccessSlice { start, len, first: list.get(start).copied() };
         if len < 2 {
             list.truncate(start);
         }
@@ -230,30 +231,16 @@ impl Runtime {
     }
 }
 
-macro_rules! callbacks {
-    ($($name:ident: $size:literal, $kind:ident;)*) => {
-        $(extern "C-unwind" fn $name(address: usize, place: usize) {
-            access::<$size>(address, place, AccessKind::$kind);
-        })*
-    };
+extern "C-unwind" fn read<const N: usize>(address: usize, place: usize) {
+    access::<N>(address, place, AccessKind::Read);
 }
 
-callbacks! {
-    read1: 1, Read;
-    read2: 2, Read;
-    read4: 4, Read;
-    read8: 8, Read;
-    read16: 16, Read;
-    write1: 1, Write;
-    write2: 2, Write;
-    write4: 4, Write;
-    write8: 8, Write;
-    write16: 16, Write;
-    update1: 1, Update;
-    update2: 2, Update;
-    update4: 4, Update;
-    update8: 8, Update;
-    update16: 16, Update;
+extern "C-unwind" fn write<const N: usize>(address: usize, place: usize) {
+    access::<N>(address, place, AccessKind::Write);
+}
+
+extern "C-unwind" fn update<const N: usize>(address: usize, place: usize) {
+    access::<N>(address, place, AccessKind::Update);
 }
 
 extern "C-unwind" fn read_range(address: usize, size: usize, place: usize) {
@@ -280,32 +267,25 @@ extern "C-unwind" fn nothing() -> usize {
     0
 }
 
+/// Makes entries for accesses of several sizes, which are part of the names.
+macro_rules! sized_stubs {
+    ($passing:expr; $($prefix:literal => $function:ident: $($size:literal)*;)*) => {
+        stubs! { $passing; $($(concat!("__tsan_", $prefix, $size) => $function::<$size>,)*)* }
+    };
+}
+
 /// What programs call.
 pub(crate) fn interposed(list: &mut Vec<Stub>) {
-    list.extend(stubs! { Passing::Read;
-        "__tsan_read1" => read1, "__tsan_read2" => read2, "__tsan_read4" => read4, "__tsan_read8" => read8,
-        "__tsan_read16" => read16, "__tsan_unaligned_read2" => read2, "__tsan_unaligned_read4" => read4,
-        "__tsan_unaligned_read8" => read8, "__tsan_unaligned_read16" => read16,
-        "__tsan_volatile_read1" => read1, "__tsan_volatile_read2" => read2,
-        "__tsan_volatile_read4" => read4, "__tsan_volatile_read8" => read8,
-        "__tsan_volatile_read16" => read16, "__tsan_unaligned_volatile_read2" => read2,
-        "__tsan_unaligned_volatile_read4" => read4, "__tsan_unaligned_volatile_read8" => read8,
-        "__tsan_unaligned_volatile_read16" => read16, "__tsan_vptr_read" => read8,
+    list.extend(sized_stubs! { Passing::Read;
+        "read" => read: 1 2 4 8 16; "unaligned_read" => read: 2 4 8 16;
+        "volatile_read" => read: 1 2 4 8 16; "unaligned_volatile_read" => read: 2 4 8 16;
     });
-    list.extend(stubs! { Passing::Access1;
-        "__tsan_write1" => write1, "__tsan_write2" => write2, "__tsan_write4" => write4,
-        "__tsan_write8" => write8, "__tsan_write16" => write16, "__tsan_unaligned_write2" => write2,
-        "__tsan_unaligned_write4" => write4, "__tsan_unaligned_write8" => write8,
-        "__tsan_unaligned_write16" => write16, "__tsan_read_write1" => update1,
-        "__tsan_read_write2" => update2, "__tsan_read_write4" => update4, "__tsan_read_write8" => update8,
-        "__tsan_read_write16" => update16, "__tsan_unaligned_read_write2" => update2,
-        "__tsan_unaligned_read_write4" => update4, "__tsan_unaligned_read_write8" => update8,
-        "__tsan_unaligned_read_write16" => update16, "__tsan_volatile_write1" => write1,
-        "__tsan_volatile_write2" => write2, "__tsan_volatile_write4" => write4,
-        "__tsan_volatile_write8" => write8, "__tsan_volatile_write16" => write16,
-        "__tsan_unaligned_volatile_write2" => write2, "__tsan_unaligned_volatile_write4" => write4,
-        "__tsan_unaligned_volatile_write8" => write8, "__tsan_unaligned_volatile_write16" => write16,
+    list.extend(sized_stubs! { Passing::Access1;
+        "write" => write: 1 2 4 8 16; "unaligned_write" => write: 2 4 8 16;
+        "volatile_write" => write: 1 2 4 8 16; "unaligned_volatile_write" => write: 2 4 8 16;
+        "read_write" => update: 1 2 4 8 16; "unaligned_read_write" => update: 2 4 8 16;
     });
+    list.extend(stubs! { Passing::Read; "__tsan_vptr_read" => read::<8> });
     list.extend(stubs! { Passing::Access2;
         "__tsan_read_range" => read_range, "__tsan_write_range" => write_range,
         "__tsan_vptr_update" => vptr_update,

@@ -1,8 +1,10 @@
-//! Whether memory is the program's to access: its variables, the heap, the stacks and variables of its threads.
+//! Whether memory is the program's to access: its variables, the heap, the stacks and variables of its
+//! threads.
 //!
-//! What is judged here is certain: an access that is told is wrong in the execution that is told. An address that lies in
-//! some object of the program is taken to be meant, since a pointer does not say of what it was made. See [`super::zones`] for what
-//! lies between variables, and [`super::indices`] for what compilers know of arrays.
+//! What is judged here is certain: an access that is told is wrong in the execution that is told. An address
+//! that lies in some object of the program is taken to be meant, since a pointer does not say of what it was
+//! made. See [`super::redzones`] for what lies between variables, and [`super::indices`] for what compilers
+//! know of arrays.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
@@ -22,28 +24,30 @@ const END_OF_ADDRESSES: usize = 1 << 47;
 /// Variables of the C library that a program may know of.
 const VARIABLES_OF_LIBRARIES: [&CStr; 3] = [c"stdin", c"stdout", c"stderr"];
 
-/// Ends the running thread if an access that is about to be made, now, is of memory that is not the program's.
+/// Ends the running thread if an access that is about to be made, now, is of memory that is not the
+/// program's.
 pub(crate) fn check(runtime: &mut Runtime, address: usize, size: usize, place: usize, kind: AccessKind) {
     match runtime.search.slots.owner(address) {
         Some(owner) if address >= runtime.search.slots.slot(owner).heap => {
             heap::check(runtime, owner, address, size, place, kind);
         }
-        Some(owner) => check_own(runtime, ProcessId(owner as u32), address, place, kind),
+        Some(owner) => check_own(runtime, owner, address, place, kind),
         None if runtime.execution.image.variables.contains(&address) => {}
         None => check_foreign(runtime, address, place, kind),
     }
 }
 
-/// Ends the running thread if an access is of a stack or of thread-local variables, and what was there is gone for certain: its
-/// thread has ended, or the frame was left. A frame that was left and whose place another one has taken is not told apart.
+/// Ends the running thread if an access is of a stack or of thread-local variables, and what was there is
+/// gone for certain: its thread has ended, or the frame was left. A frame that was left and whose place
+/// another one has taken is not told apart.
 fn check_own(runtime: &mut Runtime, owner: ProcessId, address: usize, place: usize, kind: AccessKind) {
-    let Some(gone) = runtime.gone(owner, address) else { return };
-    let (name, what) = (runtime.name_of(runtime.running()), verb(kind));
-    arrive::fail_here(FailureKind::Memory, format!("{name} {what} {gone}"), place);
+    if let Some(gone) = runtime.gone(owner, address) {
+        runtime.fail_access(&gone, place, kind);
+    }
 }
 
-/// Ends the running thread if so many bytes are more than there can be from an address on, whatever others do: nothing is to be
-/// noted of what is behind.
+/// Ends the running thread if so many bytes are more than there can be from an address on, whatever others
+/// do: nothing is to be noted of what is behind.
 pub(crate) fn check_extent(
     runtime: &mut Runtime,
     address: usize,
@@ -55,14 +59,12 @@ pub(crate) fn check_extent(
     if size <= room {
         return runtime.check_variable(address, size, place, kind);
     }
-    let (name, what) = (runtime.name_of(runtime.running()), verb(kind));
     let from = runtime.memory_name(address, 1);
-    let message = format!("{name} {what} {size} bytes from {from} on, where there are at most {room}");
-    arrive::fail_here(FailureKind::Memory, message, place);
+    runtime.fail_access(&format!("{size} bytes from {from} on, where there are at most {room}"), place, kind)
 }
 
-/// Ends the running thread if it writes memory that is neither a thread's nor a variable. To read such memory is harmless (texts of
-/// libraries, constants), or a fault that the system tells.
+/// Ends the running thread if it writes memory that is neither a thread's nor a variable. To read such memory
+/// is harmless (texts of libraries, constants), or a fault that the system tells.
 pub(crate) fn check_foreign(runtime: &mut Runtime, address: usize, place: usize, kind: AccessKind) {
     let own = runtime.search.slots.contains(address) || runtime.execution.image.variables.contains(&address);
     let is_errno = ptr::without_provenance(address) == runtime.search.errno.cast_const();
@@ -71,20 +73,16 @@ pub(crate) fn check_foreign(runtime: &mut Runtime, address: usize, place: usize,
         return;
     }
     if let Some(variable) = VARIABLES_OF_LIBRARIES.into_iter().find(|name| is_variable(name, address)) {
-        let message = format!(
-            "the program assigns to `{}`{}: variables of libraries are not supported",
-            variable.to_string_lossy(),
-            runtime.at_place(place)
-        );
-        runtime.refuse(message);
-        arrive::stop_here();
+        let name = variable.to_string_lossy();
+        let told =
+            |at| format!("the program assigns to `{name}`{at}: variables of libraries are not supported");
+        runtime.refuse_at(place, told);
     }
-    let name = runtime.name_of(runtime.running());
-    let message = match runtime.execution.image.extent.contains(&address) {
-        true => format!("{name} writes {}, which can't be written", runtime.constant_name(address)),
-        false => format!("{name} writes to {address:#x}, where it has no memory"),
+    let fault = match runtime.execution.image.extent.contains(&address) {
+        true => format!("{}, which can't be written", runtime.constant_name(address)),
+        false => format!("to {address:#x}, where it has no memory"),
     };
-    arrive::fail_here(FailureKind::Memory, message, place);
+    runtime.fail_access(&fault, place, kind)
 }
 
 /// Whether a variable of the C library is at an address.
@@ -93,12 +91,17 @@ fn is_variable(name: &CStr, address: usize) -> bool {
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }.addr() == address
 }
 
-fn verb(kind: AccessKind) -> &'static str {
-    if kind.is_read() { "reads" } else { "writes" }
-}
-
 impl Runtime {
-    /// How many bytes there can be from an address on: to the end of the variables, or of that part of a thread's memory.
+    /// Ends the running thread, which is about to access what it may not.
+    #[cold]
+    pub(crate) fn fail_access(&self, what: &str, place: usize, kind: AccessKind) -> ! {
+        let verb = if kind.is_read() { "reads" } else { "writes" };
+        let message = format!("{} {verb} {what}", self.name_of(self.running()));
+        arrive::fail_here(FailureKind::Memory, message, place)
+    }
+
+    /// How many bytes there can be from an address on: to the end of the variables, or of that part of a
+    /// thread's memory.
     fn room(&self, address: usize) -> usize {
         if let Some(owner) = self.search.slots.owner(address) {
             let slot = self.search.slots.slot(owner);
@@ -112,7 +115,7 @@ impl Runtime {
 
     /// What was at an address of a thread's own memory, and why it is there no more; none if it may be.
     fn gone(&self, owner: ProcessId, address: usize) -> Option<String> {
-        let slot = self.search.slots.slot(owner.index());
+        let slot = self.search.slots.slot(owner);
         // What `main` was given is there until the program ends.
         let arguments = slot.stack_base - self.search.arguments.size..slot.stack_base;
         if owner == MAIN && arguments.contains(&address) {
@@ -123,11 +126,10 @@ impl Runtime {
             (Status::Absent, _) => Some("the memory of a thread that was not created".to_owned()),
             // When the program ends, nobody knows how long its last frames are there.
             _ if state.exits => None,
-            (Status::Finished, _) if address < slot.stack_base => {
-                Some(format!("a variable on the stack of {}, which has ended", self.name_of(owner)))
-            }
             (Status::Finished, _) => {
-                Some(format!("a thread-local variable of {}, which has ended", self.name_of(owner)))
+                let on_stack = address < slot.stack_base;
+                let what = if on_stack { "a variable on the stack" } else { "a thread-local variable" };
+                Some(format!("{what} of {}, which has ended", self.name_of(owner)))
             }
             (_, Some(frame)) if (slot.stack_limit..frame).contains(&address) => {
                 Some(format!("a variable of a function of {} that has returned", self.name_of(owner)))

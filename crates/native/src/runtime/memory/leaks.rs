@@ -1,16 +1,18 @@
-//! Memory that was never freed and that nothing points to any more, at the end of an execution in which nothing went wrong.
+//! Memory that was never freed and that nothing points to any more, at the end of an execution in which
+//! nothing went wrong.
 //!
-//! As leak checkers do, every word that could be a pointer counts as one: of variables, of thread-local ones, of the stacks of
-//! threads that have not ended, and of blocks that are reached. So what a program keeps in a global is no leak, whether it frees
-//! it or not. Only pages of variables that the program has written are looked at: others hold no pointer to the heap.
+//! As leak checkers do, every word that could be a pointer counts as one: of variables, of thread-local ones,
+//! of the stacks of threads that have not ended, and of blocks that are reached. So what a program keeps in a
+//! global is no leak, whether it frees it or not. Only pages of variables that the program has written are
+//! looked at: others hold no pointer to the heap.
 #![allow(unsafe_code)]
 
-use mazurka_program::Place;
+use mazurka_program::{Place, ProcessId};
 
 use super::heap::Block;
 use super::layout::peek;
 use crate::runtime::report::frames::Trail;
-use crate::runtime::threads::runtime::{MAIN, Runtime};
+use crate::runtime::threads::runtime::{Execution, MAIN, Runtime};
 use crate::runtime::threads::thread::Status;
 
 /// Memory that was allocated at one place and leaked.
@@ -29,7 +31,7 @@ pub struct Leak {
 pub(crate) struct Leaks {
     found: Vec<(usize, Trail, Leak)>,
     /// Blocks that were allocated and not freed: thread and number.
-    live: Vec<(u32, u32)>,
+    live: Vec<(ProcessId, u32)>,
     reached: Vec<bool>,
     /// Reached, and not looked at.
     waiting: Vec<usize>,
@@ -49,16 +51,9 @@ impl Leaks {
 impl Runtime {
     /// Whether the execution has come to its end as it should.
     fn ended_well(&self) -> bool {
-        let all_ended = || {
-            self.execution
-                .schedule
-                .created
-                .iter()
-                .all(|&thread| self.thread(thread).state.status == Status::Finished)
-        };
-        self.execution.findings.failures.is_empty()
-            && !self.execution.findings.assumed
-            && (self.execution.over || all_ended())
+        let Execution { findings, schedule, threads, over, .. } = &self.execution;
+        let ended = |&process: &ProcessId| threads[process].state.status == Status::Finished;
+        findings.failures.is_empty() && !findings.assumed && (*over || schedule.created.iter().all(ended))
     }
 
     /// Looks for leaks at the end of an execution. Costs nothing where everything was freed.
@@ -70,9 +65,9 @@ impl Runtime {
         let mut leaks = std::mem::take(&mut self.search.leaks);
         leaks.live.clear();
         for &thread in &self.execution.schedule.created {
-            let blocks = self.execution.heap.blocks.of_thread(thread.index());
+            let blocks = self.execution.heap.blocks.of_thread(thread);
             let live = blocks.iter().enumerate().filter(|(_, block)| block.freed.is_none());
-            leaks.live.extend(live.map(|(at, _)| (thread.0, at as u32)));
+            leaks.live.extend(live.map(|(at, _)| (thread, at as u32)));
         }
         leaks.live.sort_unstable();
         leaks.reached.clear();
@@ -88,7 +83,7 @@ impl Runtime {
 
     fn live(&self, leaks: &Leaks, at: usize) -> Block {
         let (thread, number) = leaks.live[at];
-        self.execution.heap.blocks.of_thread(thread as usize)[number as usize]
+        self.execution.heap.blocks.of_thread(thread)[number as usize]
     }
 
     fn reach_from_roots(&self, leaks: &mut Leaks) {
@@ -116,7 +111,8 @@ impl Runtime {
     fn reach(&self, leaks: &mut Leaks, from: usize, to: usize) {
         let mut at = from.next_multiple_of(8);
         while at + 8 <= to {
-            // SAFETY: callers give ranges of variables, of blocks, and of stacks and locals of threads that were created.
+            // SAFETY: callers give ranges of variables, of blocks, and of stacks and locals of threads that
+            // were created.
             let word = unsafe { peek(at, 8) } as usize;
             if self.search.slots.contains(word) {
                 self.reach_word(leaks, word);
@@ -128,15 +124,12 @@ impl Runtime {
     /// What a word points to, if it points to a block, or right behind one, is reached.
     fn reach_word(&self, leaks: &mut Leaks, word: usize) {
         let Some(thread) = self.search.slots.owner(word) else { return };
-        let blocks = self.execution.heap.blocks.of_thread(thread);
-        let Some(number) = blocks.partition_point(|block| block.address <= word).checked_sub(1) else {
-            return;
-        };
-        let block = &blocks[number];
+        let Some(number) = self.execution.heap.blocks.before(thread, word) else { return };
+        let block = &self.execution.heap.blocks.of_thread(thread)[number];
         if block.freed.is_some() || word > block.address + block.size {
             return;
         }
-        if let Ok(at) = leaks.live.binary_search(&(thread as u32, number as u32))
+        if let Ok(at) = leaks.live.binary_search(&(thread, number as u32))
             && !std::mem::replace(&mut leaks.reached[at], true)
         {
             leaks.waiting.push(at);

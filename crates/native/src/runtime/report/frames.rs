@@ -1,17 +1,17 @@
 //! Who called whom: from an operation in a library's code to the line of the program that led to it.
 //!
-//! Stubs note the stack pointer and the frame pointer of who calls them, and a thread that is suspended keeps them. The frames
-//! are found from there, when somebody asks, by the tables that exceptions use, so that functions without frame pointers are no
-//! obstacle. When memory is allocated nobody may have asked yet: then frame pointers are followed, which all that the driver
-//! compiles has.
+//! Stubs note the stack pointer and the frame pointer of who calls them, and a thread that is suspended keeps
+//! them. The frames are found from there, when somebody asks, by the tables that exceptions use, so that
+//! functions without frame pointers are no obstacle. When memory is allocated nobody may have asked yet: then
+//! frame pointers are followed, which all that the driver compiles has.
 #![allow(unsafe_code)]
 
 use mazurka_program::{Place, ProcessId};
 
-use super::symbolizer::Frame;
 use crate::runtime::memory::layout::{PAGE, peek};
 use crate::runtime::threads::runtime::Runtime;
 use crate::runtime::threads::thread::Status;
+use crate::symbols::Frame;
 
 /// No more frames are looked at.
 const MOST: usize = 40;
@@ -41,7 +41,8 @@ impl Runtime {
         }
     }
 
-    /// The lowest address of a frame of the program on the stack of a thread, or one below it, if that is known.
+    /// The lowest address of a frame of the program on the stack of a thread, or one below it, if that is
+    /// known.
     pub(crate) fn frame_of(&self, process: ProcessId) -> Option<usize> {
         self.registers_of(process).map(|(stack, _)| stack)
     }

@@ -40,8 +40,8 @@ macro_rules! atomics {
 
             pub(super) extern "C-unwind" fn load(address: *mut $type, order: i32) -> $type {
                 before(address, AccessKind::Read, super::order(order));
-                // SAFETY: the program passes a valid pointer; a wild one faults, and the thread is thrown out. No other
-                // thread runs, so that a plain access is atomic.
+                // SAFETY: the program passes a valid pointer; a wild one faults, and the thread is thrown
+                // out. No other thread runs, so that a plain access is atomic.
                 unsafe { address.read_unaligned() }
             }
 

@@ -38,7 +38,8 @@ impl Operation for Arrive {
     }
 }
 
-/// Goes on when so many have come. With static footprints the step waits for the barrier itself, and is guarded.
+/// Goes on when so many have come. With static footprints the step waits for the barrier itself, and is
+/// guarded.
 struct GoOn {
     barrier: Object,
     complete_at: u64,

@@ -1,6 +1,7 @@
 //! Condition variables. What they do is in [`mazurka_threads::sync`]; here is what is C's.
 //!
-//! A wait that may end of itself does so once for each thread in an execution, if at all: so that loops around waits end.
+//! A wait that may end of itself does so once for each thread in an execution, if at all: so that loops
+//! around waits end.
 #![allow(unsafe_code)]
 
 use mazurka_program::{FailureKind, ProcessId};

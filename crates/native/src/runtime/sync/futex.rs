@@ -1,6 +1,6 @@
-//! Waiting for a word of memory to change, as the kernel offers it: what atomic variables, latches, barriers and
-//! semaphores of C++20 are made of. To look at the word and to begin to wait is one step, which reads the word and joins
-//! the queue of its address.
+//! Waiting for a word of memory to change, as the kernel offers it: what atomic variables, latches, barriers
+//! and semaphores of C++20 are made of. To look at the word and to begin to wait is one step, which reads the
+//! word and joins the queue of its address.
 #![allow(unsafe_code)]
 
 use mazurka_program::{Access, AccessKind, Location};
@@ -79,7 +79,8 @@ fn wait(address: usize, expected: u32, place: usize) -> i64 {
 
 fn wake(address: usize, most: i32, place: usize) {
     let queue = object_at(address, Class::Futex, place, "futex");
-    // Who is notified may have ended the life of the word, so that its memory may be gone: the kernel takes no offence.
+    // Who is notified may have ended the life of the word, so that its memory may be gone: the kernel takes
+    // no offence.
     arrive::operate(&mut Signal { queue, all: most != 1 }, place);
 }
 

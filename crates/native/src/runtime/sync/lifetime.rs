@@ -31,8 +31,9 @@ impl Execution {
         held || self.is_waited_at(object)
     }
 
-    /// Whether what the running thread initialises may be another object than the one that was there: its memory says
-    /// so, or it is on the stack of the thread, which has left the function that had the other one.
+    /// Whether what the running thread initialises may be another object than the one that was there: its
+    /// memory says so, or it is on the stack of the thread, which has left the function that had the other
+    /// one.
     fn may_be_another(&self, object: Object) -> bool {
         let slot = self.threads[self.schedule.running].slot;
         let on_own_stack = (slot.stack_limit..slot.stack_base).contains(&object.address);

@@ -1,9 +1,9 @@
 //! Read-write locks and spin locks.
 //!
-//! A read-write lock holds the number of its readers, or who writes. Every step that takes or releases it changes that,
-//! so that readers of different threads count as dependent: orders of theirs that differ in nothing else are explored
-//! one by one. That is coarse, and sound. A reader waits for nothing but a writer that holds the lock: one that merely
-//! waits does not keep readers out, as is the default of the C library.
+//! A read-write lock holds the number of its readers, or who writes. Every step that takes or releases it
+//! changes that, so that readers of different threads count as dependent: orders of theirs that differ in
+//! nothing else are explored one by one. That is coarse, and sound. A reader waits for nothing but a writer
+//! that holds the lock: one that merely waits does not keep readers out, as is the default of the C library.
 #![allow(unsafe_code)]
 
 use mazurka_program::{FailureKind, ProcessId};

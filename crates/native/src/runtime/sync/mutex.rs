@@ -1,5 +1,5 @@
-//! Mutexes, of all kinds. What a mutex holds is 0 if it is free, else the number of its holder plus 1, and above bit 32
-//! how often its holder has locked it besides.
+//! Mutexes, of all kinds. What a mutex holds is 0 if it is free, else the number of its holder plus 1, and
+//! above bit 32 how often its holder has locked it besides.
 #![allow(unsafe_code)]
 
 use mazurka_program::{FailureKind, ProcessId};

@@ -84,7 +84,8 @@ impl Operation for GetValue {
 
 /// Sets the error number.
 pub(crate) fn fail(error: i32) -> i32 {
-    // SAFETY: a thread of the program runs here; the error number is that of this thread of the operating system.
+    // SAFETY: a thread of the program runs here; the error number is that of this thread of the operating
+    // system.
     unsafe { *(*current()).search.errno = error };
     -1
 }

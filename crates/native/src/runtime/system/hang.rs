@@ -1,13 +1,14 @@
 //! Threads that run on and on without coming to an operation: noticed by a timer, and thrown out.
 //!
-//! The timer counts the CPU time of the thread of the operating system that runs the program. At each tick the handler looks
-//! whether anything has happened since the last one; if nothing has for as long as the options say, and if the program's
-//! own code runs, the coroutine is made to end, as after a fault. Code of libraries and of the runtime is left alone: it
-//! comes to an end, and the next tick finds the program's. The same happens when a limit of the search has been reached.
+//! The timer counts the CPU time of the thread of the operating system that runs the program. At each tick
+//! the handler looks whether anything has happened since the last one; if nothing has for as long as the
+//! options say, and if the program's own code runs, the coroutine is made to end, as after a fault. Code of
+//! libraries and of the runtime is left alone: it comes to an end, and the next tick finds the program's. The
+//! same happens when a limit of the search has been reached.
 //!
-//! Who spins on a variable that nobody has written so far comes to no operation either, since others can't notice that it
-//! reads. So long before that, what a thread goes on reading and nobody has written becomes a location: the search begins
-//! again, and the loop can be seen for what it is.
+//! Who spins on a variable that nobody has written so far comes to no operation either, since others can't
+//! notice that it reads. So long before that, what a thread goes on reading and nobody has written becomes a
+//! location: the search begins again, and the loop can be seen for what it is.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -22,10 +23,12 @@ use crate::runtime::threads::stops::Why;
 /// How often the handler looks.
 const TICK: Duration = Duration::from_millis(50);
 
-/// After so many ticks without an operation, a variable that the thread reads is exposed; and again after as many more.
+/// After so many ticks without an operation, a variable that the thread reads is exposed; and again after as
+/// many more.
 const EXPOSE: u32 = 2;
 
-/// How long a thread may run where the search begins again in any case: long enough for variables to be exposed.
+/// How long a thread may run where the search begins again in any case: long enough for variables to be
+/// exposed.
 const AHEAD: Duration = Duration::from_millis(200);
 
 thread_local! {
@@ -42,7 +45,8 @@ pub(crate) fn start() {
     if !TIMER.with(Cell::get).is_null() {
         return;
     }
-    // SAFETY: the structures are complete; the timer sends its signal to this thread only, whose handler is installed.
+    // SAFETY: the structures are complete; the timer sends its signal to this thread only, whose handler is
+    // installed.
     unsafe {
         let mut event: libc::sigevent = MaybeUninit::zeroed().assume_init();
         event.sigev_notify = libc::SIGEV_THREAD_ID;

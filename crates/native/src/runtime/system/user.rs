@@ -1,7 +1,7 @@
 //! What functions that programs call have in common.
 //!
-//! Each runs on the stack of a modelled thread. The program's memory is written here, by the thread that runs, and never by the
-//! scheduler.
+//! Each runs on the stack of a modelled thread. The program's memory is written here, by the thread that
+//! runs, and never by the scheduler.
 #![allow(unsafe_code)]
 
 use mazurka_program::{AccessKind, FailureKind};
@@ -20,6 +20,20 @@ use crate::runtime::threads::runtime::{Runtime, current};
 pub(crate) fn caller() -> usize {
     // SAFETY: a thread of the program runs here; the word is the stub's.
     unsafe { *(*current()).execution.image.caller }
+}
+
+/// Does something with the runtime of the running thread, which must not be suspended in the middle of it,
+/// unless for ever: others would use the runtime then.
+#[inline]
+pub(crate) fn with_runtime<R>(act: impl FnOnce(&mut Runtime) -> R) -> R {
+    // SAFETY: a thread of the program runs here, so that nobody else uses it as long as the thread is not
+    // suspended.
+    act(unsafe { &mut *current() })
+}
+
+/// The name of the running thread.
+pub(crate) fn my_name() -> String {
+    with_runtime(|runtime| runtime.name_of(runtime.running()))
 }
 
 /// Writes to the program's memory, as the program itself would.
@@ -49,13 +63,14 @@ pub(crate) fn object_at(address: usize, class: Class, place: usize, name: &str) 
     let runtime = unsafe { &mut *current() };
     let object = runtime.object(address, class);
     if memory != Memory::Used {
-        runtime.make_new(object);
+        runtime.execution.make_new(object);
     }
     object
 }
 
-/// The running thread comes to an operation on an object, and fails if the object is gone when its step is taken: to destroy it, or
-/// to free its memory, is a step that touches it too, so that both orders are looked at.
+/// The running thread comes to an operation on an object, and fails if the object is gone when its step is
+/// taken: to destroy it, or to free its memory, is a step that touches it too, so that both orders are looked
+/// at.
 pub(crate) fn operate_on(object: Object, name: &str, operation: &mut dyn Operation, place: usize) {
     arrive::operate(operation, place);
     // SAFETY: a thread of the program runs here, and is not suspended again.
@@ -74,8 +89,8 @@ pub(crate) fn operate_on(object: Object, name: &str, operation: &mut dyn Operati
     }
 }
 
-/// What the memory of an object holds once it has been used. Static initialisers have 0 there: so an object that was put where
-/// another has been, on a stack say, is known to be a new one.
+/// What the memory of an object holds once it has been used. Static initialisers have 0 there: so an object
+/// that was put where another has been, on a stack say, is known to be a new one.
 const USED: u32 = 0x7a75_6d61;
 
 /// What the memory of an object tells of it.
@@ -83,7 +98,8 @@ const USED: u32 = 0x7a75_6d61;
 pub(crate) enum Memory {
     /// It has been used since it was initialised, or only functions initialise such objects.
     Used,
-    /// It is as static initialisers make it, which is zero on Linux: memory that the program has cleared is initialised so.
+    /// It is as static initialisers make it, which is zero on Linux: memory that the program has cleared is
+    /// initialised so.
     New,
     /// Nobody has initialised it.
     Garbage,
@@ -92,7 +108,8 @@ pub(crate) enum Memory {
 impl Memory {
     pub(crate) fn of(address: usize, class: Class) -> Memory {
         let Some(offset) = word_of(class) else { return Memory::Used };
-        // SAFETY: the program passes memory of an object; a wild pointer faults, and the thread is thrown out.
+        // SAFETY: the program passes memory of an object; a wild pointer faults, and the thread is thrown
+        // out.
         let (before, word) = unsafe { (peek(address, offset), peek(address + offset, 4)) };
         match (before, word) {
             (_, word) if word == u64::from(USED) => Memory::Used,
@@ -113,7 +130,8 @@ fn word_of(class: Class) -> Option<usize> {
     }
 }
 
-/// Notes in the memory of an object that it has been used, if it is as initialisers make it. Gives what it was.
+/// Notes in the memory of an object that it has been used, if it is as initialisers make it. Gives what it
+/// was.
 pub(crate) fn mark_used(address: usize, class: Class) -> Memory {
     let memory = Memory::of(address, class);
     if memory == Memory::New {
@@ -124,12 +142,20 @@ pub(crate) fn mark_used(address: usize, class: Class) -> Memory {
     memory
 }
 
-/// Whether nobody has initialised an object that is being used. To be asked when the step has been taken: to initialise it is a
-/// step too, which may come before.
+/// Whether nobody has initialised an object that is being used. To be asked when the step has been taken: to
+/// initialise it is a step too, which may come before.
 pub(crate) fn is_never_initialised(runtime: &Runtime, object: Object) -> bool {
     let class = object.class;
     match class {
         Class::Spinlock | Class::Semaphore => runtime.execution.parameter(object) == 0,
         _ => Memory::of(object.address, class) == Memory::Garbage,
+    }
+}
+
+impl Runtime {
+    /// The program does what is not supported, which is told with the place (` at file:line`, or nothing).
+    pub(crate) fn refuse_at(&mut self, place: usize, tell: impl FnOnce(String) -> String) -> ! {
+        self.refuse(tell(self.at_place(place)));
+        arrive::stop_here()
     }
 }

@@ -1,6 +1,7 @@
 //! How a thread comes to its operations, is suspended there, and ends.
 //!
-//! Everything here runs on the stack of a modelled thread. What it keeps in its frames across a switch is plain data.
+//! Everything here runs on the stack of a modelled thread. What it keeps in its frames across a switch is
+//! plain data.
 #![allow(unsafe_code)]
 
 use std::ptr;
@@ -19,8 +20,8 @@ use crate::runtime::system::exit;
 /// Where every coroutine begins.
 pub(crate) fn enter(yielder: *const Yielder<(), ()>) {
     let runtime = current();
-    // SAFETY: a thread of the program runs here, so the runtime is there; nobody else uses it. The functions are those
-    // of the program, with the types that it gave them.
+    // SAFETY: a thread of the program runs here, so the runtime is there; nobody else uses it. The functions
+    // are those of the program, with the types that it gave them.
     unsafe {
         (*runtime).me().state.yielder = yielder;
         let body = (*runtime).me().state.body;
@@ -58,6 +59,13 @@ pub(crate) fn stop_here() -> ! {
     leave()
 }
 
+/// Stops the running thread, which may not take more memory or time.
+#[cold]
+pub(crate) fn stop_at_limit(runtime: &mut Runtime) -> ! {
+    runtime.execution.over = true;
+    stop_here()
+}
+
 /// The running thread is not resumed in this execution.
 pub(crate) fn leave() -> ! {
     let runtime = current();
@@ -78,7 +86,8 @@ pub(crate) fn fail_here(kind: FailureKind, message: String, place: usize) -> ! {
     stop_here()
 }
 
-/// The running thread comes to an access of one location that others can notice, and goes on when its step is taken.
+/// The running thread comes to an access of one location that others can notice, and goes on when its step is
+/// taken.
 ///
 /// # Safety
 /// A thread of the program must run here.
@@ -130,7 +139,8 @@ pub(crate) unsafe fn operate_access(runtime: *mut Runtime, access: Access, place
     }
 }
 
-/// The running thread comes to an operation that is no part of a spin loop, and goes on when its step is taken.
+/// The running thread comes to an operation that is no part of a spin loop, and goes on when its step is
+/// taken.
 pub(crate) fn operate(operation: &mut dyn Operation, place: usize) {
     // SAFETY: a thread of the program runs here. The reference ends before the thread is suspended.
     unsafe { (*current()).me().buffers.detector.clear() };
@@ -165,8 +175,8 @@ pub(crate) fn operate_in_loop(operation: &mut dyn Operation, place: usize) {
 }
 
 impl Runtime {
-    /// Does an operation of the running thread without asking, if there is nobody else, or if it is the next of the
-    /// script.
+    /// Does an operation of the running thread without asking, if there is nobody else, or if it is the next
+    /// of the script.
     fn operate_at_once(&mut self, operation: &mut dyn Operation, place: usize) -> bool {
         let (depth, running) = (self.execution.schedule.depth, self.running());
         let before = self.replay.next(depth).filter(|before| before.process == running);

@@ -1,4 +1,5 @@
-//! Locks, condition variables and the like, by their addresses. What they hold is among the values of locations.
+//! Locks, condition variables and the like, by their addresses. What they hold is among the values of
+//! locations.
 
 use mazurka_program::Location;
 use mazurka_threads::lifetime::Entry;
@@ -40,7 +41,8 @@ impl Class {
     }
 }
 
-/// What a semaphore holds that nobody has initialised: something, so that nobody waits for it, and it is found out.
+/// What a semaphore holds that nobody has initialised: something, so that nobody waits for it, and it is
+/// found out.
 pub(crate) const UNINITIALISED_SEMAPHORE: u64 = 1 << 63;
 
 /// An object. It is the same in all executions.
@@ -141,6 +143,17 @@ impl Execution {
         self.values.get(object.location)
     }
 
+    /// The program has initialised an object by writing its memory, as static initialisers do.
+    pub(crate) fn make_new(&mut self, object: Object) {
+        let Execution { schedule, values, readers, .. } = self;
+        readers.retain(|reader| reader.0 != object.location);
+        if values.get(object.location) != 0 {
+            schedule.changed = true;
+            values.set(object.location, 0, schedule.depth);
+        }
+        self.set_parameter(object, 0);
+    }
+
     /// Whether some thread waits at an object.
     pub(crate) fn is_waited_at(&self, object: Object) -> bool {
         self.waiters.at(object.location).next().is_some()
@@ -151,7 +164,7 @@ impl Runtime {
     /// The object at an address.
     pub(crate) fn object(&mut self, address: usize, class: Class) -> Object {
         let (object, is_new) = self.search.objects.at(address, class, &mut self.search.partition);
-        if is_new && let Some(block) = self.block_around(address) {
+        if is_new && let Some(block) = self.execution.heap.block_around(address) {
             // Who freed the block before did not say that it touches the object.
             self.search.partition.news |= self.search.objects.note_in_block(object, block.address);
         }
@@ -160,16 +173,5 @@ impl Runtime {
             values.init(object.location, UNINITIALISED_SEMAPHORE);
         }
         object
-    }
-
-    /// The program has initialised an object by writing its memory, as static initialisers do.
-    pub(crate) fn make_new(&mut self, object: Object) {
-        let Execution { schedule, values, readers, .. } = &mut self.execution;
-        readers.retain(|reader| reader.0 != object.location);
-        if values.get(object.location) != 0 {
-            schedule.changed = true;
-            values.set(object.location, 0, schedule.depth);
-        }
-        self.execution.set_parameter(object, 0);
     }
 }

@@ -1,4 +1,5 @@
-//! Operations: what a modelled thread stops at, besides plain accesses of memory, and what its step does then.
+//! Operations: what a modelled thread stops at, besides plain accesses of memory, and what its step does
+//! then.
 
 use mazurka_program::{AccessKind, Guard, Location, Names, ProcessId};
 use mazurka_threads::races::Order;
@@ -8,8 +9,8 @@ use mazurka_threads::waiters::Waiters;
 
 use super::runtime::Runtime;
 
-/// The value of a lock that is written is this plus the number of the writer; one that is read holds the number of
-/// readers.
+/// The value of a lock that is written is this plus the number of the writer; one that is read holds the
+/// number of readers.
 pub(crate) const WRITTEN: u64 = 1 << 32;
 
 /// What a lock holds that nobody has.

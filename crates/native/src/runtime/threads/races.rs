@@ -1,5 +1,5 @@
-//! Data races of the program's memory: what a step accesses is told to [`mazurka_threads::races`], and what comes back
-//! is told to people.
+//! Data races of the program's memory: what a step accesses is told to [`mazurka_threads::races`], and what
+//! comes back is told to people.
 
 use mazurka_program::{Access, AccessKind, FailureKind, Label, Location};
 use mazurka_threads::races::{Atomic, Order, Seen};
@@ -31,7 +31,8 @@ impl Runtime {
         self.look_at_cells(&[access], order, now);
     }
 
-    /// What the running thread does now, as an access. All that a step does is of one time, that before it releases.
+    /// What the running thread does now, as an access. All that a step does is of one time, that before it
+    /// releases.
     fn race_clock(&mut self, place: usize) -> Seen<Site> {
         let trail = if self.execution.image.unwinds { self.trail() } else { Trail::default() };
         let running = self.running();

@@ -1,9 +1,10 @@
 //! The run of a program: the scheduler's side of the runtime.
 //!
-//! To go back is to begin again: the program is started anew and the steps of the script are taken once more, each
-//! checked against what it was before. That is put off until the next step, and what is asked of the present state in
-//! the meantime is answered from notes. Several runs may share one runtime, as they share the object in memory: the one
-//! that is asked to take a step makes the runtime its own, and the others begin again when it is their turn.
+//! To go back is to begin again: the program is started anew and the steps of the script are taken once more,
+//! each checked against what it was before. That is put off until the next step, and what is asked of the
+//! present state in the meantime is answered from notes. Several runs may share one runtime, as they share
+//! the object in memory: the one that is asked to take a step makes the runtime its own, and the others begin
+//! again when it is their turn.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
@@ -42,9 +43,10 @@ pub struct NativeRun {
 #[allow(clippy::mut_from_ref)]
 #[inline]
 pub(crate) fn open(runtime: &Rc<UnsafeCell<Runtime>>) -> &mut Runtime {
-    // SAFETY: nobody else has a reference to the runtime: it is used within calls of this crate only, and no two of
-    // them are nested, but for calls of the program, which use it as the rules of `runtime` say. No reference outlives
-    // the call that asks for it, but for what runs give to their callers, which these do not keep across steps.
+    // SAFETY: nobody else has a reference to the runtime: it is used within calls of this crate only, and no
+    // two of them are nested, but for calls of the program, which use it as the rules of `runtime` say. No
+    // reference outlives the call that asks for it, but for what runs give to their callers, which these do
+    // not keep across steps.
     unsafe { &mut *runtime.get() }
 }
 
@@ -193,7 +195,7 @@ impl NativeRun {
     pub(crate) fn take(&mut self, process: ProcessId, choice: u32) -> Result<(), Stop> {
         self.catch_up()?;
         let runtime = self.runtime();
-        runtime.expect_stop(&self.script, process, choice);
+        runtime.search.stops.expect_after(&self.script, process, choice);
         let taken = runtime.take(process, choice);
         runtime.search.stops.remember(&self.script, Some((process, choice)));
         runtime.check_stop()?;
@@ -211,7 +213,8 @@ impl NativeRun {
         Ok(())
     }
 
-    /// The search may not take more. What went wrong in this execution so far did go wrong, and is told: it ends here.
+    /// The search may not take more. What went wrong in this execution so far did go wrong, and is told: it
+    /// ends here.
     #[cold]
     fn end_at_limit(&mut self) -> Result<(), Stop> {
         let Runtime { search, execution, .. } = open(&self.runtime);
@@ -282,7 +285,8 @@ impl Run for NativeRun {
         label.clear();
         self.take(process, choice)?;
         let taken = &self.runtime().step.label;
-        // Nearly every step touches one thing, and has nothing else to tell: to exchange the lists would take longer.
+        // Nearly every step touches one thing, and has nothing else to tell: to exchange the lists would take
+        // longer.
         label.accesses.extend_from_slice(&taken.accesses);
         (label.guard, label.varies) = (taken.guard, taken.varies);
         if !(taken.waited_for.is_empty() && taken.spawned.is_empty()) {
@@ -333,13 +337,14 @@ impl Receives for NativeRun {
 }
 
 impl Runtime {
-    /// Begins an execution and takes the steps of the script. A thread takes its own, in a row, without being asked.
+    /// Begins an execution and takes the steps of the script. A thread takes its own, in a row, without being
+    /// asked.
     fn replay(&mut self) -> Result<(), Stop> {
         if self.step.explanation.is_some() {
             return self.replay_explained();
         }
         let end = self.replay.script.len() as u32;
-        self.expect_stops();
+        self.search.stops.expect_along(&self.replay.script);
         self.begin_where_saved();
         while self.take_again_up_to(self.next_stop(end)) {
             self.save_if_worth();
@@ -373,7 +378,7 @@ impl Runtime {
     /// The same step by step, for people.
     #[cold]
     fn replay_explained(&mut self) -> Result<(), Stop> {
-        self.expect_stops();
+        self.search.stops.expect_along(&self.replay.script);
         self.start_again()?;
         for at in 0..self.replay.script.len() {
             let before = self.replay.script[at];
@@ -394,9 +399,9 @@ impl Runtime {
         self.check_stop()
     }
 
-    /// Whether the present execution should come to the same in any order that respects its labels. Not if somebody was
-    /// stopped in a loop, wherever that was, nor if memory was gone: when a frame is left, or a thread ends, is in no
-    /// label.
+    /// Whether the present execution should come to the same in any order that respects its labels. Not if
+    /// somebody was stopped in a loop, wherever that was, nor if memory was gone: when a frame is left, or a
+    /// thread ends, is in no label.
     fn can_be_checked(&self) -> bool {
         !self.search.stops.any_here()
             && limits::reached().is_none()
@@ -428,8 +433,8 @@ impl Runtime {
         }
     }
 
-    /// Something was found out that changes labels. The execution is run to its end, as it comes, to find out more: the
-    /// search begins again anyhow.
+    /// Something was found out that changes labels. The execution is run to its end, as it comes, to find out
+    /// more: the search begins again anyhow.
     #[cold]
     fn look_ahead(&mut self) {
         (self.replay.until, self.search.stops.ahead) = (0, true);

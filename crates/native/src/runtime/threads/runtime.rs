@@ -1,7 +1,7 @@
 //! Everything that the threads of a program share, and they themselves, by how long it lives.
 //!
-//! The runtime is reached through a thread-local pointer, and by raw pointers: scheduler and thread take turns, so that
-//! only one of them looks at it at a time. No reference to it is alive across a switch.
+//! The runtime is reached through a thread-local pointer, and by raw pointers: scheduler and thread take
+//! turns, so that only one of them looks at it at a time. No reference to it is alive across a switch.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -55,7 +55,8 @@ pub(crate) struct Runtime {
     pub(crate) step: StepState,
 }
 
-/// What is known for all executions: what the program is, what was found out about it, and what became of the search.
+/// What is known for all executions: what the program is, what was found out about it, and what became of the
+/// search.
 pub(crate) struct Search {
     pub(crate) options: Options,
     pub(crate) partition: Partition,
@@ -98,8 +99,8 @@ pub(crate) struct Search {
 }
 
 execution_state! {
-    /// What an execution has. Some of it knows besides what all executions have in common, and says of itself what
-    /// begins anew.
+    /// What an execution has. Some of it knows besides what all executions have in common, and says of itself
+    /// what begins anew.
     pub(crate) struct Execution, saved as SavedExecution {
         pub(crate) schedule: Schedule,
         pub(crate) findings: Findings,
@@ -121,7 +122,8 @@ execution_state! {
         pub(crate) keys: Vec<Option<usize>>,
         /// What steps touch that touch several locations: frames that are suspended own nothing.
         pub(crate) touched: Vec<Access>,
-        /// Whether a thread but the first has been created: what the first does before that is before everything.
+        /// Whether a thread but the first has been created: what the first does before that is before
+        /// everything.
         pub(crate) concurrent: bool,
         /// Whether the program has ended, or a thread has failed: who waits then waits for nothing amiss.
         pub(crate) over: bool,
@@ -243,7 +245,7 @@ impl Runtime {
         }
         let Runtime { search, execution: Execution { threads, schedule, .. }, .. } = self;
         while threads.list.len() <= process.index() {
-            let slot = match search.slots.open(threads.list.len()) {
+            let slot = match search.slots.open(ProcessId(threads.list.len() as u32)) {
                 Ok(slot) => slot,
                 Err(error) => {
                     self.fail(Stop::Bound(format!("no memory for a thread: {error}")));

@@ -1,13 +1,14 @@
-//! Looks whether labels tell everything: an execution is repeated with its steps in another order that should come to
-//! the same, and must do so.
+//! Looks whether labels tell everything: an execution is repeated with its steps in another order that should
+//! come to the same, and must do so.
 //!
-//! What happens before what is found from labels. If two steps that their labels say are independent are not, because
-//! something was read or written without being announced (inline assembly, a library that is not instrumented), then a
-//! random order that respects the labels is likely to show it: a step does something else, or memory differs in the end.
-//! One order of an execution is tried, of one in so many executions: that finds holes, and proves nothing.
+//! What happens before what is found from labels. If two steps that their labels say are independent are not,
+//! because something was read or written without being announced (inline assembly, a library that is not
+//! instrumented), then a random order that respects the labels is likely to show it: a step does something
+//! else, or memory differs in the end. One order of an execution is tried, of one in so many executions: that
+//! finds holes, and proves nothing.
 //!
-//! The execution is repeated in its own order before that, from the start: so it is seen too whether what was restored
-//! from snapshots was all that there is.
+//! The execution is repeated in its own order before that, from the start: so it is seen too whether what was
+//! restored from snapshots was all that there is.
 
 use mazurka_program::{Access, ProcessId, Stop};
 
@@ -125,8 +126,8 @@ impl Runtime {
     /// What variables and heaps hold, range by range.
     fn memory_now(&self) -> Vec<(usize, Vec<u8>)> {
         let mut memory = self.execution.image.variables_now();
-        for process in &self.execution.schedule.created {
-            let heap = self.execution.heap.in_use(process.index());
+        for &process in &self.execution.schedule.created {
+            let heap = self.execution.heap.in_use(process);
             memory.push((heap.start, layout::bytes(heap.start, heap.end)));
         }
         memory.sort();

@@ -1,12 +1,13 @@
 //! Executions as they were after some of their steps, so that not all of these have to be taken again.
 //!
-//! A snapshot has all that an execution has ([`Execution`]): variables, stacks, thread-local variables and heaps, byte
-//! by byte, and what is known of threads, locks, loops and synchronisation. It belongs to the script whose first steps
-//! led there, and is forgotten when the search goes back behind it.
+//! A snapshot has all that an execution has ([`Execution`]): variables, stacks, thread-local variables and
+//! heaps, byte by byte, and what is known of threads, locks, loops and synchronisation. It belongs to the
+//! script whose first steps led there, and is forgotten when the search goes back behind it.
 //!
-//! Snapshots cost time in proportion to what they copy, steps in proportion to how many are taken again. So the place
-//! that the search has gone back to is saved, since it will come back to places near it; where the way there was long,
-//! some places on it are saved too; and nothing where there is much to copy for few steps.
+//! Snapshots cost time in proportion to what they copy, steps in proportion to how many are taken again. So
+//! the place that the search has gone back to is saved, since it will come back to places near it; where the
+//! way there was long, some places on it are saved too; and nothing where there is much to copy for few
+//! steps.
 
 use std::ops::Range;
 
@@ -33,7 +34,8 @@ struct Snapshot {
     execution: SavedExecution,
 }
 
-/// The snapshots of the present script, in the order of their depths: the first `open`. The others keep their memory.
+/// The snapshots of the present script, in the order of their depths: the first `open`. The others keep their
+/// memory.
 #[derive(Default)]
 pub(crate) struct Snapshots {
     list: Vec<Snapshot>,

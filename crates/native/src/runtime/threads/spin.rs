@@ -1,19 +1,19 @@
 //! Spin loops: who reads the same over and over waits for it to change. What loops have in common is in
 //! [`mazurka_threads::spin`]; here is what the state of a compiled thread is.
 //!
-//! The state of a thread is its stack, its registers and its error number; they are compared byte by byte, so that a
-//! loop with a counter is none. Every write of memory that is not on its own stack counts as a change, whether others
-//! can notice it or not. Some bytes of the stack others may change: those that are locations, and those that another
-//! thread alone has written, through a pointer that it was given. They are not compared, since nothing orders such a
-//! write with what the loop reads.
+//! The state of a thread is its stack, its registers and its error number; they are compared byte by byte, so
+//! that a loop with a counter is none. Every write of memory that is not on its own stack counts as a change,
+//! whether others can notice it or not. Some bytes of the stack others may change: those that are locations,
+//! and those that another thread alone has written, through a pointer that it was given. They are not
+//! compared, since nothing orders such a write with what the loop reads.
 //!
-//! Frames have words in them that nobody has written since they were entered: they hold what earlier, deeper calls
-//! left. What the runtime leaves there is another when a step is repeated than when it is scheduled, so the stubs wipe
-//! it out.
+//! Frames have words in them that nobody has written since they were entered: they hold what earlier, deeper
+//! calls left. What the runtime leaves there is another when a step is repeated than when it is scheduled, so
+//! the stubs wipe it out.
 //!
-//! A guard is asked about the past. So the cells that loops wait for are watched: what they hold is noted at each write.
-//! To watch a cell changes what is noted, and to have several count as one changes labels: the search begins again when
-//! either is found out.
+//! A guard is asked about the past. So the cells that loops wait for are watched: what they hold is noted at
+//! each write. To watch a cell changes what is noted, and to have several count as one changes labels: the
+//! search begins again when either is found out.
 #![allow(unsafe_code)]
 
 use std::ptr;
@@ -205,7 +205,8 @@ impl Runtime {
     /// The registers of the running thread, its stack and its error number, if they can be compared.
     fn machine_state(&mut self) -> Option<([usize; 6], usize, &'static [u8], i32)> {
         let (from, to) = self.frame()?;
-        // SAFETY: the words are the stub's, and so far the stack is the running thread's: callers use it while it runs.
+        // SAFETY: the words are the stub's, and so far the stack is the running thread's: callers use it
+        // while it runs.
         unsafe {
             let stack = std::slice::from_raw_parts(ptr::with_exposed_provenance::<u8>(from), to - from);
             Some(((*self.stub_record()).registers, from, stack, *self.search.errno))
@@ -250,8 +251,8 @@ impl Runtime {
         })
     }
 
-    /// A step is about to write cells, which loops may wait for: what they hold now was so from the start, if nobody
-    /// has written them, and what they hold then is looked at when the thread has gone on.
+    /// A step is about to write cells, which loops may wait for: what they hold now was so from the start, if
+    /// nobody has written them, and what they hold then is looked at when the thread has gone on.
     #[cold]
     pub(crate) fn note_writes(&mut self, accesses: &[Access]) {
         let Runtime { search, execution, step, .. } = self;

@@ -1,4 +1,5 @@
-//! How steps are taken: the scheduler does what a thread has come to, and lets it run on to its next operation.
+//! How steps are taken: the scheduler does what a thread has come to, and lets it run on to its next
+//! operation.
 #![allow(unsafe_code)]
 
 use mazurka_program::{AccessKind, Guard, ProcessId};
@@ -33,9 +34,9 @@ impl Runtime {
         self.execution.schedule.running = process;
         self.search.turns += 1;
         let runtime: *mut Runtime = self;
-        // SAFETY: the thread is parked, or was just created. The runtime is not used here while the thread runs but
-        // through the pointer, which the thread uses too; the error number is that of this thread of the operating
-        // system.
+        // SAFETY: the thread is parked, or was just created. The runtime is not used here while the thread
+        // runs but through the pointer, which the thread uses too; the error number is that of this thread of
+        // the operating system.
         let ended = unsafe {
             *(*runtime).search.errno = errno;
             let ended = thread::resume(routine);
@@ -62,8 +63,8 @@ impl Runtime {
         self.refresh();
     }
 
-    /// Takes the step of the script that is next, of a thread that is parked. Nothing is noted of labels and of who can
-    /// take a step.
+    /// Takes the step of the script that is next, of a thread that is parked. Nothing is noted of labels and
+    /// of who can take a step.
     pub(crate) fn take_again(&mut self) {
         let position = self.execution.schedule.depth as usize;
         let before = self.replay.script[position];
@@ -103,8 +104,8 @@ impl Runtime {
         }
     }
 
-    /// Lets a thread run on in a script: over those of its steps that come next, to the operation that it came to
-    /// before.
+    /// Lets a thread run on in a script: over those of its steps that come next, to the operation that it
+    /// came to before.
     #[inline]
     fn go_on_again(&mut self, process: ProcessId) {
         self.switch_to(process);
@@ -160,7 +161,8 @@ impl Runtime {
             return;
         }
         thread.state.status = Status::Finished;
-        // Nobody else writes it, and nobody reads it before: so the last write of a thread is as blind as any other.
+        // Nobody else writes it, and nobody reads it before: so the last write of a thread is as blind as any
+        // other.
         self.step.label.touch(thread.end, AccessKind::Once);
         if self.execution.races.enabled {
             self.execution.races.synchronise(process, thread.end, Atomic::Write, Order::Both);
@@ -184,7 +186,8 @@ impl Runtime {
         self.execution.schedule.asked(guarded);
     }
 
-    /// Takes the step of a thread: does what it is at, and lets it run on. The label is left in the step's state.
+    /// Takes the step of a thread: does what it is at, and lets it run on. The label is left in the step's
+    /// state.
     #[inline]
     pub(crate) fn take(&mut self, process: ProcessId, choice: u32) -> TakenStep {
         if self.step.explanation.is_some() {
@@ -200,7 +203,8 @@ impl Runtime {
     fn act(&mut self, process: ProcessId, choice: u32) -> u64 {
         self.execution.schedule.running = process;
         self.step.label.clear();
-        // Its parts are read one by one, as they were written: the processor waits where they are read together.
+        // Its parts are read one by one, as they were written: the processor waits where they are read
+        // together.
         match self.execution.threads[process].state.pending {
             Pending::Nothing => {
                 self.execution.schedule.leave(process, false, false);

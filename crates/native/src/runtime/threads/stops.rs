@@ -1,13 +1,13 @@
-//! Threads that the timer stopped in the middle of a step: in a loop without end, or because a limit was reached.
+//! Threads that the timer stopped in the middle of a step: in a loop without end, or because a limit was
+//! reached.
 //!
-//! Where a loop without end was met is remembered by the steps that led there. Who comes there by the same steps, to
-//! tell the failure or to go on behind it, need not wait again: the thread does the same, and is stopped when the timer
-//! strikes for the first time. Who is stopped at a limit might have gone on, and does so when it is told.
+//! Where a loop without end was met is remembered by the steps that led there. Who comes there by the same
+//! steps, to tell the failure or to go on behind it, need not wait again: the thread does the same, and is
+//! stopped when the timer strikes for the first time. Who is stopped at a limit might have gone on, and does
+//! so when it is told.
 
 use mazurka_program::ProcessId;
 
-use super::arrive;
-use super::runtime::Runtime;
 use super::script::TakenStep;
 
 /// Why a thread was stopped.
@@ -50,7 +50,8 @@ impl Stops {
         !self.here.is_empty()
     }
 
-    /// Whether a thread that runs on after so many steps is known to be in a loop without end. Called by a handler.
+    /// Whether a thread that runs on after so many steps is known to be in a loop without end. Called by a
+    /// handler.
     pub(crate) fn known(&self, depth: u32, process: ProcessId) -> bool {
         self.here.contains(&Stopped { depth, process })
     }
@@ -80,58 +81,34 @@ impl Stops {
         self.new = None;
     }
 
-    /// Finds out who is stopped on the way along a script.
-    fn look_for(&mut self, script: &[TakenStep]) {
-        self.here.clear();
-        for (steps, stopped) in &self.known {
-            let same =
-                |(step, taken): (&(ProcessId, u32), &TakenStep)| *step == (taken.process, taken.choice);
-            if steps.len() <= script.len() && steps.iter().zip(script).all(same) {
-                self.here.push(*stopped);
-            }
-        }
-    }
-
-    /// The same for one more step.
-    #[cold]
-    fn look_for_next(&mut self, script: &[TakenStep], process: ProcessId, choice: u32) {
-        for (steps, stopped) in &self.known {
-            let same =
-                |(step, taken): (&(ProcessId, u32), &TakenStep)| *step == (taken.process, taken.choice);
-            if steps.len() == script.len() + 1
-                && steps.last() == Some(&(process, choice))
-                && steps.iter().zip(script).all(same)
-            {
-                self.here.push(*stopped);
-            }
-        }
-    }
-}
-
-impl Runtime {
-    /// Stops the running thread, which may not take more memory or time.
-    #[cold]
-    pub(crate) fn stop_at_limit(&mut self) -> ! {
-        self.execution.over = true;
-        arrive::stop_here();
-    }
-
-    /// The script is about to be taken again.
+    /// A script is about to be taken again: finds out who is stopped on the way.
     #[inline]
-    pub(crate) fn expect_stops(&mut self) {
-        let stops = &mut self.search.stops;
-        if !(stops.known.is_empty() && stops.here.is_empty()) {
-            stops.look_for(&self.replay.script);
+    pub(crate) fn expect_along(&mut self, script: &[TakenStep]) {
+        if !(self.known.is_empty() && self.here.is_empty()) {
+            self.here.clear();
+            let here = self.known.iter().filter(|(steps, _)| leads_to(script, steps));
+            self.here.extend(here.map(|(_, stopped)| stopped));
         }
     }
 
     /// A step is about to be taken after those of a script.
     #[inline]
-    pub(crate) fn expect_stop(&mut self, script: &[TakenStep], process: ProcessId, choice: u32) {
-        if !self.search.stops.known.is_empty() {
-            self.search.stops.look_for_next(script, process, choice);
+    pub(crate) fn expect_after(&mut self, script: &[TakenStep], process: ProcessId, choice: u32) {
+        if !self.known.is_empty() {
+            let here = self.known.iter().filter(|(steps, _)| {
+                steps.split_last().is_some_and(|(last, before)| {
+                    *last == (process, choice) && before.len() == script.len() && leads_to(script, before)
+                })
+            });
+            self.here.extend(here.map(|(_, stopped)| stopped));
         }
     }
+}
+
+/// Whether a script begins with these steps.
+fn leads_to(script: &[TakenStep], steps: &[(ProcessId, u32)]) -> bool {
+    let same = |(step, taken): (&(ProcessId, u32), &TakenStep)| *step == (taken.process, taken.choice);
+    steps.len() <= script.len() && steps.iter().zip(script).all(same)
 }
 
 #[cfg(test)]
@@ -151,14 +128,14 @@ mod tests {
         assert!(stops.note(2, ProcessId(1)));
         stops.remember(&script(&[0]), Some((ProcessId(1), 0)));
         for (way, known) in [(&[0, 1][..], true), (&[0, 1, 0], true), (&[0], false), (&[0, 0, 1], false)] {
-            stops.look_for(&script(way));
+            stops.expect_along(&script(way));
             assert_eq!(stops.known(2, ProcessId(1)), known, "{way:?}");
             assert!(!stops.known(2, ProcessId(0)), "another thread");
         }
-        stops.look_for(&script(&[0]));
-        stops.look_for_next(&script(&[0]), ProcessId(1), 1);
+        stops.expect_along(&script(&[0]));
+        stops.expect_after(&script(&[0]), ProcessId(1), 1);
         assert!(!stops.known(2, ProcessId(1)), "another outcome");
-        stops.look_for_next(&script(&[0]), ProcessId(1), 0);
+        stops.expect_after(&script(&[0]), ProcessId(1), 0);
         assert!(stops.known(2, ProcessId(1)));
     }
 }

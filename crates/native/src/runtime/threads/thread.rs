@@ -1,9 +1,9 @@
 //! Modelled threads: coroutines on the stacks of their slots.
 //!
-//! Invariants: `routine` is null or comes from a box that is ours; the coroutine in it is suspended, ended or, for the
-//! thread that runs, running. `yielder` is that of the coroutine, from its start to its end. Nothing on the stack of a
-//! coroutine has a destructor that matters, so that a suspended one can be forgotten: what is checked is C and C++, and
-//! our own frames below it hold plain data when they suspend.
+//! Invariants: `routine` is null or comes from a box that is ours; the coroutine in it is suspended, ended
+//! or, for the thread that runs, running. `yielder` is that of the coroutine, from its start to its end.
+//! Nothing on the stack of a coroutine has a destructor that matters, so that a suspended one can be
+//! forgotten: what is checked is C and C++, and our own frames below it hold plain data when they suspend.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -87,7 +87,8 @@ pub(crate) enum Body {
     Standard(usize, usize),
 }
 
-/// What a thread of the C++ library was given to do: the type of the object that has it, and its last two words.
+/// What a thread of the C++ library was given to do: the type of the object that has it, and its last two
+/// words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Task {
     pub(crate) table: usize,
@@ -190,7 +191,8 @@ impl Thread {
         let routine = Coroutine::with_stack(SlotStack { base, limit }, |yielder: &Yielder<(), ()>, ()| {
             super::arrive::enter(ptr::from_ref(yielder));
         });
-        // SAFETY: the box is ours, and the coroutine in it has been reset, so that to overwrite it loses nothing.
+        // SAFETY: the box is ours, and the coroutine in it has been reset, so that to overwrite it loses
+        // nothing.
         unsafe { self.room_for_routine().write(routine) };
     }
 
@@ -220,8 +222,8 @@ impl Thread {
             let len = if self.routine.is_null() { 0 } else { size_of::<Routine>() / size_of::<usize>() };
             std::slice::from_raw_parts(self.routine.cast::<usize>().cast_const(), len)
         };
-        // Its words are the ends of the stack, where the stack began to be used, and, if it is suspended, the stack
-        // pointer: the lowest that is within the stack.
+        // Its words are the ends of the stack, where the stack began to be used, and, if it is suspended, the
+        // stack pointer: the lowest that is within the stack.
         let within = |word: &&usize| **word > self.slot.stack_limit && **word <= end;
         words.iter().filter(within).copied().min().unwrap_or(end)..end
     }
@@ -251,7 +253,8 @@ impl Drop for Thread {
     }
 }
 
-/// All threads that any execution has had. Of an execution are their states, their stacks and their variables.
+/// All threads that any execution has had. Of an execution are their states, their stacks and their
+/// variables.
 #[derive(Default)]
 pub(crate) struct Threads {
     pub(crate) list: Vec<Thread>,
@@ -324,9 +327,10 @@ impl ExecutionState for Threads {
             saved.len += 1;
             (to.process, to.state, to.memory) = (process, thread.state, thread.memory_in_use());
             thread.buffers.save(&mut to.buffers);
-            // SAFETY: the box is ours. A coroutine is plain data: where its stack is, and how far it is used. It is
-            // resumed in the living thread only, when the stack holds what it held when the copy was made, and a copy
-            // is never dropped. The ranges are parts of the slot of a thread that was created, which is open.
+            // SAFETY: the box is ours. A coroutine is plain data: where its stack is, and how far it is used.
+            // It is resumed in the living thread only, when the stack holds what it held when the copy was
+            // made, and a copy is never dropped. The ranges are parts of the slot of a thread that was
+            // created, which is open.
             unsafe {
                 to.routine.as_mut_ptr().copy_from_nonoverlapping(thread.routine, 1);
                 for range in &to.memory {
