@@ -73,11 +73,12 @@ impl Blocks {
 
 /// The memory that threads allocate: which of it is allocated, and where it was.
 pub(crate) struct Heap {
-    pub(crate) granules: Granules,
+    granules: Granules,
     pub(crate) blocks: Blocks,
-    /// Where the slots begin, and where in each of them the heap does.
+    /// Where the slots are, and where in each of them the heap begins.
     pub(crate) start: usize,
-    pub(crate) offset: usize,
+    len: usize,
+    offset: usize,
 }
 
 /// The heap of an execution that was put aside.
@@ -93,7 +94,8 @@ pub(crate) struct SavedHeap {
 impl Heap {
     pub(crate) fn new(slots: &Slots) -> io::Result<Heap> {
         let (start, offset) = (slots.start(), slots.slot(ProcessId(0)).heap - slots.start());
-        Ok(Heap { granules: Granules::new()?, blocks: Blocks::default(), start, offset })
+        let (granules, blocks) = (Granules::new()?, Blocks::default());
+        Ok(Heap { granules, blocks, start, len: MAX_THREADS * SLOT, offset })
     }
 
     /// Those who have ever allocated, and maybe others.
@@ -225,7 +227,7 @@ pub(crate) unsafe fn is_fine(runtime: *const Runtime, address: usize, size: usiz
     // SAFETY: by the contract of this function nobody else uses the runtime.
     unsafe {
         let at = address.wrapping_sub((*runtime).execution.heap.start);
-        if at >= MAX_THREADS * SLOT {
+        if at >= (*runtime).execution.heap.len {
             return true;
         }
         if at & (SLOT - 1) < (*runtime).execution.heap.offset {

@@ -2,7 +2,6 @@
 //!
 //! A wait that may end of itself does so once for each thread in an execution, if at all: so that loops
 //! around waits end.
-#![allow(unsafe_code)]
 
 use mazurka_program::{FailureKind, ProcessId};
 use mazurka_threads::sync::{self, Woken};
@@ -11,11 +10,11 @@ use mazurka_threads::waiters::Spuriously;
 use super::mutex::{self, Lock};
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::time;
-use crate::runtime::system::user::{caller, object_at, operate_on};
+use crate::runtime::system::user::{caller, object_at, operate_on, with_runtime};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::objects::{Class, Object};
 use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
-use crate::runtime::threads::runtime::{Runtime, current};
+use crate::runtime::threads::runtime::Runtime;
 
 /// Joins the queue and gives the mutex back.
 struct Join {
@@ -147,8 +146,7 @@ fn wait(condition: usize, mutex: usize, times_out: bool, until: usize) -> bool {
     if join.two_mutexes {
         wrong("others wait there with another mutex");
     }
-    // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
-    let mut wake_up = WakeUp::from_condition(unsafe { &*current() }, queue, times_out);
+    let mut wake_up = with_runtime(|runtime| WakeUp::from_condition(runtime, queue, times_out));
     arrive::operate(&mut wake_up, place);
     operate_on(mutex, "pthread_cond_wait", &mut Lock::new(mutex), place);
     let timed_out = wake_up.woken == Woken::TimedOut;

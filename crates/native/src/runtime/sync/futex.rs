@@ -13,11 +13,11 @@ use super::semaphore::fail;
 use crate::runtime::memory::access;
 use crate::runtime::memory::layout::peek;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
-use crate::runtime::system::user::{caller, object_at, operate_on};
+use crate::runtime::system::user::{caller, object_at, operate_on, with_runtime};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::objects::{Class, Object};
 use crate::runtime::threads::operation::{CurrentStep, Operation};
-use crate::runtime::threads::runtime::{Runtime, current};
+use crate::runtime::threads::runtime::Runtime;
 
 const SIZE: usize = 4;
 /// Which operation, without what says that no other process takes part.
@@ -62,8 +62,7 @@ impl Operation for Join {
 }
 
 fn wait(address: usize, expected: u32, place: usize) -> i64 {
-    // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
-    let location = unsafe { (*current()).only_location(address, SIZE) };
+    let location = with_runtime(|runtime| runtime.only_location(address, SIZE));
     if location.is_none() {
         access::announce_any(address, SIZE, place, AccessKind::Read, Order::Acquire);
     }
@@ -93,17 +92,14 @@ extern "C-unwind" fn syscall(number: i64, address: usize, what: i32, value: u32,
             wake(address, count, place);
             0
         }
-        _ => {
-            // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
-            let runtime = unsafe { &mut *current() };
-            let message = format!(
-                "the program makes a system call{} that is not supported (number {number}): what the kernel does then can't \
-                 be modelled; use the functions of the C library",
-                runtime.at_place(place)
-            );
-            runtime.refuse(message);
-            arrive::stop_here()
-        }
+        _ => with_runtime(|runtime| {
+            runtime.refuse_at(place, |at| {
+                format!(
+                    "the program makes a system call{at} that is not supported (number {number}): what the \
+                     kernel does then can't be modelled; use the functions of the C library"
+                )
+            })
+        }),
     }
 }
 

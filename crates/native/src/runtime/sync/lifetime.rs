@@ -5,11 +5,11 @@ use mazurka_program::{AccessKind, FailureKind};
 use mazurka_threads::sync::Step as _;
 
 use crate::runtime::memory::bounds;
-use crate::runtime::system::user::{Memory, is_never_initialised, mark_used, object_at};
+use crate::runtime::system::user::{Memory, is_never_initialised, mark_used, object_at, with_runtime};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::objects::{Class, Object};
 use crate::runtime::threads::operation::{CurrentStep, Operation, WRITTEN};
-use crate::runtime::threads::runtime::{Execution, Runtime, current};
+use crate::runtime::threads::runtime::{Execution, Runtime};
 
 /// Makes an object a new one, unless it is in use.
 struct Initialise {
@@ -111,11 +111,10 @@ pub(crate) fn initialise(
     parameter: u64,
     place: usize,
 ) {
-    // SAFETY: a thread of the program runs here; the references end before it is suspended.
-    let object = unsafe {
-        bounds::check_foreign(&mut *current(), address, place, AccessKind::Write);
-        (*current()).object(address, class)
-    };
+    let object = with_runtime(|runtime| {
+        bounds::check_foreign(runtime, address, place, AccessKind::Write);
+        runtime.object(address, class)
+    });
     let mut initialise = Initialise { object, value, parameter, in_use: false };
     arrive::operate(&mut initialise, place);
     if initialise.in_use {
@@ -160,9 +159,7 @@ impl Operation for Free {
 
 /// A program is about to free a block. That is a step if it had locks and the like in it.
 pub(crate) fn free(block: usize, place: usize) {
-    // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
-    let objects = unsafe { &mut (*current()).search.objects };
-    if objects.free(block) {
+    if with_runtime(|runtime| runtime.search.objects.free(block)) {
         arrive::operate(&mut Free { block }, place);
     }
 }

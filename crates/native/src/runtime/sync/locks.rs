@@ -4,7 +4,6 @@
 //! changes that, so that readers of different threads count as dependent: orders of theirs that differ in
 //! nothing else are explored one by one. That is coarse, and sound. A reader waits for nothing but a writer
 //! that holds the lock: one that merely waits does not keep readers out, as is the default of the C library.
-#![allow(unsafe_code)]
 
 use mazurka_program::{FailureKind, ProcessId};
 use mazurka_threads::sync::Step as _;
@@ -12,11 +11,11 @@ use mazurka_threads::values::Until;
 
 use super::lifetime;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
-use crate::runtime::system::user::{caller, object_at, operate_on};
+use crate::runtime::system::user::{caller, my_name, object_at, operate_on, with_runtime};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::objects::{Class, Object};
 use crate::runtime::threads::operation::{CurrentStep, FREE, Operation, WRITTEN, Wait};
-use crate::runtime::threads::runtime::{Runtime, current};
+use crate::runtime::threads::runtime::Runtime;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
@@ -119,10 +118,11 @@ impl Operation for Release {
 
 /// Whether the running thread writes, and whether it reads.
 fn holds(lock: Object) -> (bool, bool) {
-    // SAFETY: a thread of the program runs here.
-    let runtime = unsafe { &*current() };
-    let writes = runtime.execution.value(lock) == WRITTEN + u64::from(runtime.running().0);
-    (writes, runtime.execution.readers.contains(&(lock.location, runtime.running())))
+    with_runtime(|runtime| {
+        let (running, execution) = (runtime.running(), &runtime.execution);
+        let writes = execution.value(lock) == WRITTEN + u64::from(running.0);
+        (writes, execution.readers.contains(&(lock.location, running)))
+    })
 }
 
 fn take(address: usize, mode: Mode, waits: bool, place: usize) -> i32 {
@@ -140,16 +140,8 @@ fn release(address: usize, class: Class, name: &str, place: usize) -> i32 {
     let lock = object_at(address, class, place, name);
     let (writes, reads) = holds(lock);
     if !writes && !reads {
-        // SAFETY: a thread of the program runs here.
-        let (thread, what) = unsafe {
-            let runtime = &*current();
-            (runtime.name_of(runtime.running()), lock.class.name())
-        };
-        arrive::fail_here(
-            FailureKind::InvalidSync,
-            format!("{thread} unlocks a {what} that it has not locked"),
-            place,
-        );
+        let message = format!("{} unlocks a {} that it has not locked", my_name(), class.name());
+        arrive::fail_here(FailureKind::InvalidSync, message, place);
     }
     operate_on(lock, name, &mut Release { lock }, place);
     0

@@ -8,11 +8,11 @@ use mazurka_threads::sync::Step as _;
 use super::lifetime;
 use crate::runtime::memory::layout::peek;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
-use crate::runtime::system::user::{caller, object_at, operate_on};
+use crate::runtime::system::user::{caller, my_name, object_at, operate_on, with_runtime};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::objects::{Class, Object};
 use crate::runtime::threads::operation::{CurrentStep, FREE, Operation, Wait};
-use crate::runtime::threads::runtime::{Runtime, current};
+use crate::runtime::threads::runtime::Runtime;
 
 /// What happens when the holder locks again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -142,9 +142,7 @@ impl Operation for Unlock {
 
 /// Whether the running thread has a mutex.
 pub(crate) fn is_mine(mutex: Object) -> bool {
-    // SAFETY: a thread of the program runs here.
-    let runtime = unsafe { &*current() };
-    holder(runtime.execution.value(mutex)) == Some(runtime.running())
+    with_runtime(|runtime| holder(runtime.execution.value(mutex)) == Some(runtime.running()))
 }
 
 extern "C-unwind" fn pthread_mutex_lock(address: usize) -> i32 {
@@ -183,9 +181,7 @@ extern "C-unwind" fn pthread_mutex_unlock(address: usize) -> i32 {
         if kind_of(address) == Kind::Checked {
             return libc::EPERM;
         }
-        // SAFETY: a thread of the program runs here.
-        let name = unsafe { (*current()).name_of((*current()).running()) };
-        let message = format!("{name} unlocks a mutex that it has not locked");
+        let message = format!("{} unlocks a mutex that it has not locked", my_name());
         arrive::fail_here(FailureKind::InvalidSync, message, place);
     }
     operate_on(mutex, "pthread_mutex_unlock", &mut Unlock { mutex }, place);

@@ -5,10 +5,10 @@ use mazurka_program::{AccessKind, FailureKind, ProcessId};
 use mazurka_threads::sync::Step as _;
 
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
-use crate::runtime::system::user::{caller, store};
+use crate::runtime::system::user::{caller, store, with_runtime};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
-use crate::runtime::threads::runtime::{Runtime, current};
+use crate::runtime::threads::runtime::Runtime;
 use crate::runtime::threads::thread::{Body, Status};
 
 /// What `pthread_self` gives for thread 0; so that a number is not mistaken for an identity.
@@ -21,10 +21,12 @@ fn identity(process: ProcessId) -> usize {
 }
 
 /// The thread of an identity.
-fn thread_of(runtime: &Runtime, identity: usize) -> Option<ProcessId> {
+fn thread_of(identity: usize) -> Option<ProcessId> {
     let at = identity.checked_sub(FIRST).filter(|at| at.is_multiple_of(APART))? / APART;
-    let thread = runtime.execution.threads.list.get(at)?;
-    (thread.state.status != Status::Absent).then_some(ProcessId(at as u32))
+    with_runtime(|runtime| {
+        let thread = runtime.execution.threads.list.get(at)?;
+        (thread.state.status != Status::Absent).then_some(ProcessId(at as u32))
+    })
 }
 
 /// Creates a thread.
@@ -132,18 +134,15 @@ impl Operation for Join {
 
 /// Waits for a thread; gives what it returned.
 fn join(thread: usize, place: usize) -> usize {
-    // SAFETY: a thread of the program runs here; the references end before it is suspended.
-    let target = unsafe { thread_of(&*current(), thread) };
     let wrong =
         |what: &str| arrive::fail_here(FailureKind::InvalidSync, format!("pthread_join: {what}"), place);
-    let Some(target) = target else { wrong("this is no thread of the program") };
+    let Some(target) = thread_of(thread) else { wrong("this is no thread of the program") };
     let mut join = Join { target, wrong: None };
     arrive::operate(&mut join, place);
     if let Some(what) = join.wrong {
         wrong(what);
     }
-    // SAFETY: as above.
-    unsafe { (*current()).thread(target).state.result }
+    with_runtime(|runtime| runtime.thread(target).state.result)
 }
 
 extern "C-unwind" fn pthread_join(thread: usize, result: *mut usize) -> i32 {
@@ -184,8 +183,7 @@ impl Operation for Detach {
 
 extern "C-unwind" fn pthread_detach(thread: usize) -> i32 {
     let place = caller();
-    // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
-    match unsafe { thread_of(&*current(), thread) } {
+    match thread_of(thread) {
         Some(target) => {
             arrive::operate(&mut Detach { target }, place);
             0
@@ -195,8 +193,7 @@ extern "C-unwind" fn pthread_detach(thread: usize) -> i32 {
 }
 
 extern "C-unwind" fn pthread_self() -> usize {
-    // SAFETY: a thread of the program runs here.
-    identity(unsafe { (*current()).running() })
+    identity(with_runtime(|runtime| runtime.running()))
 }
 
 extern "C-unwind" fn pthread_equal(a: usize, b: usize) -> i32 {

@@ -104,7 +104,7 @@ impl NativeRun {
             runtime.step.explanation = None;
             runtime.replay.script = self.script.clone();
             // What stops it then is told by the next step, which is taken from the start.
-            if runtime.replay().is_ok() && runtime.execution.schedule.enabled.is_empty() {
+            if runtime.replay_script().is_ok() && runtime.execution.schedule.enabled.is_empty() {
                 runtime.conclude();
             }
             runtime.search.stops.remember(&self.script, None);
@@ -160,7 +160,7 @@ impl NativeRun {
         }
         runtime.step.explanation = self.explained.then(Default::default);
         runtime.replay.script = std::mem::take(&mut self.script);
-        let result = runtime.replay();
+        let result = runtime.replay_script();
         self.script = std::mem::take(&mut runtime.replay.script);
         runtime.search.stops.remember(&self.script, None);
         result
@@ -339,7 +339,7 @@ impl Receives for NativeRun {
 impl Runtime {
     /// Begins an execution and takes the steps of the script. A thread takes its own, in a row, without being
     /// asked.
-    fn replay(&mut self) -> Result<(), Stop> {
+    fn replay_script(&mut self) -> Result<(), Stop> {
         if self.step.explanation.is_some() {
             return self.replay_explained();
         }

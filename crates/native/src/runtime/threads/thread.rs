@@ -180,9 +180,6 @@ impl Thread {
 
     /// Makes the record that of a thread which is about to start. Its stack begins below so many bytes.
     pub(crate) fn start(&mut self, body: Body, reserved: usize) {
-        let locals = (self.slot.tls, self.slot.tls);
-        self.state = ThreadState { status: Status::Running, body, locals, ..ThreadState::default() };
-        self.buffers.begin();
         let (Some(base), Some(limit)) =
             (StackPointer::new(self.slot.stack_base - reserved), StackPointer::new(self.slot.stack_limit))
         else {
@@ -194,6 +191,9 @@ impl Thread {
         // SAFETY: the box is ours, and the coroutine in it has been reset, so that to overwrite it loses
         // nothing.
         unsafe { self.room_for_routine().write(routine) };
+        let locals = (self.slot.tls, self.slot.tls);
+        self.state = ThreadState { status: Status::Running, body, locals, ..ThreadState::default() };
+        self.buffers.begin();
     }
 
     fn room_for_routine(&mut self) -> *mut Routine {
@@ -203,14 +203,13 @@ impl Thread {
         self.routine
     }
 
-    /// Forgets the coroutine, wherever it is, and what the thread has of the execution.
+    /// Forgets the coroutine, wherever it is. The rest of the state means nothing until the thread starts, or is
+    /// restored.
     fn reset(&mut self) {
-        if self.state.status != Status::Absent {
-            if !self.routine.is_null() {
-                // SAFETY: the box is ours; nothing on the stack has a destructor that matters.
-                unsafe { (*self.routine).force_reset() };
-            }
-            self.state = ThreadState::default();
+        if std::mem::replace(&mut self.state.status, Status::Absent) != Status::Absent {
+            // SAFETY: the box is ours, and there is one if it was started; nothing on the stack has a destructor
+            // that matters.
+            unsafe { (*self.routine).force_reset() };
         }
     }
 
