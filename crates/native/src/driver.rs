@@ -1,10 +1,12 @@
 //! From source files to a shared object that the runtime can run.
 //!
-//! Each file is compiled with the thread instrumentation of clang or gcc, and what that leaves out is repaired (clang) or
-//! refused (gcc). The stub of the runtime, the program, instrumented forms of library functions and the C++ library are linked
-//! into one shared object, of which loading runs nothing: constructors are the runtime's affair. Whatever the
-//! program calls that nobody can answer for is refused by name before anything runs.
+//! Each file is compiled with the thread instrumentation of clang or gcc, and what that leaves out is
+//! repaired (clang) or refused (gcc). The stub of the runtime, the program, instrumented forms of library
+//! functions and the C++ library are linked into one shared object, of which loading runs nothing:
+//! constructors are the runtime's affair. Whatever the program calls that nobody can answer for is refused by
+//! name before anything runs.
 
+mod audit;
 mod compile;
 mod compiler;
 mod directory;
@@ -13,22 +15,24 @@ mod flags;
 mod gimple;
 mod library;
 mod llvm;
+mod redzones;
 mod standard;
-mod zones;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use compile::{Kit, Language};
+use audit::Audit;
+use compile::{Language, Toolchain};
 pub use compiler::{Compiler, Family};
 use directory::Directory;
-use elf::Names;
+pub(crate) use elf::ElfFile;
+use elf::{Contents, SymbolNames};
 use library::Judgement;
 pub(crate) use library::readable;
+pub(crate) use redzones::redzone_size;
 pub use standard::ReleaseSequences;
 use standard::Standard;
-pub(crate) use zones::room_behind;
 
 /// What to build.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +52,8 @@ pub struct Request {
 pub struct Built {
     /// The shared object. It is removed with this, unless it was [opened](Built::open).
     pub object: PathBuf,
-    /// The constructors, in the order in which they are to be called: addresses relative to where the object is loaded.
+    /// The constructors, in the order in which they are to be called: addresses relative to where the object
+    /// is loaded.
     pub init_array: Vec<u64>,
     /// The destructors, in the order in which they are to be called.
     pub fini_array: Vec<u64>,
@@ -67,23 +72,20 @@ impl Built {
     /// # Errors
     /// If it can't be read.
     pub fn open(object: &Path) -> Result<Built, String> {
-        let calls = elf::calls(object)?;
+        let Contents { constructors, destructors, unwinds, standards } = Contents::of(object)?;
         Ok(Built {
             object: object.to_owned(),
-            init_array: calls.constructors,
-            fini_array: calls.destructors,
-            unwinds: calls.unwinds,
-            release_sequences: ReleaseSequences::of(Standard::kept(&elf::text_of(
-                object,
-                standard::SECTION,
-            )?)),
+            init_array: constructors,
+            fini_array: destructors,
+            unwinds,
+            release_sequences: ReleaseSequences::of(Standard::kept(&standards)),
             warnings: String::new(),
             _directory: None,
         })
     }
 
-    /// The object as a file that has no name any more: whatever becomes of this process, nothing stays behind. Who is given the
-    /// file opens it as `/proc/self/fd/...`.
+    /// The object as a file that has no name any more: whatever becomes of this process, nothing stays
+    /// behind. Who is given the file opens it as `/proc/self/fd/...`.
     ///
     /// # Errors
     /// If it can't be opened.
@@ -111,15 +113,18 @@ impl fmt::Display for BuildError {
 
 impl std::error::Error for BuildError {}
 
-/// What was found when compiled code was looked at.
-#[derive(Debug, Default)]
-struct Audited {
-    /// The repaired code, where the compiler takes it back.
-    text: String,
-    /// Where functions are called first.
-    calls: BTreeMap<String, String>,
-    /// What is to be refused if the name is that of a variable.
-    doubts: Vec<(String, BuildError)>,
+impl From<String> for BuildError {
+    fn from(why: String) -> BuildError {
+        BuildError::Unsupported(why)
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), String> {
+    std::fs::write(path, content).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// What the usual beginning of a program defines, which is not linked; and that there may be several threads.
@@ -143,40 +148,38 @@ __libc_single_threaded:
 /// If the compiler refuses it, or if it uses something that is not supported.
 pub fn build(request: &Request, stub: &str) -> Result<Built, BuildError> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        return Err(BuildError::Unsupported("C and C++ can be checked on Linux on x86-64 only".to_owned()));
+        return Err("C and C++ can be checked on Linux on x86-64 only".to_owned().into());
     }
     let flags = flags::compiler_flags(&request.flags)?;
     let compiler = Compiler::find(request.compiler.as_deref())?;
-    let directory = Directory::new()
-        .map_err(|error| BuildError::Unsupported(format!("temporary files can't be made: {error}")))?;
-    let kit = Kit { compiler, flags, directory: directory.path(), colour: request.colour };
-    let stub = kit.assemble(stub, "stub")?;
+    let directory = Directory::new().map_err(|error| format!("temporary files can't be made: {error}"))?;
+    let toolchain = Toolchain { compiler, flags, directory: directory.path(), colour: request.colour };
+    let stub = toolchain.assemble(stub, "stub")?;
 
     let mut program = Program::default();
     let mut languages = BTreeSet::new();
     for (at, source) in request.sources.iter().enumerate() {
         languages.insert(Language::of(source)?);
-        let compiled = kit.compile(source, &format!("source{at}"))?;
-        program.add(compiled.object, compiled.audited)?;
+        let compiled = toolchain.compile(source, &format!("source{at}"))?;
+        program.add(compiled.object, compiled.audit)?;
         program.warnings += &compiled.warnings;
     }
-    let Program { mut objects, warnings, .. } = program.complete(&kit, &stub)?;
+    let Program { mut objects, warnings, .. } = program.complete(&toolchain, &stub)?;
     let language = languages.iter().copied().max().unwrap_or(Language::C);
     let standards: Result<Vec<Standard>, BuildError> =
-        languages.into_iter().map(|it| kit.standard(it)).collect();
-    let glue = kit.assemble(&format!("{GLUE}{}", Standard::keep(&standards?)), "glue")?;
+        languages.into_iter().map(|it| toolchain.standard(it)).collect();
+    let glue = toolchain.assemble(&format!("{GLUE}{}", Standard::keep(&standards?)), "glue")?;
     objects.splice(0..0, [stub, glue]);
-    let object = kit.link(&objects, language)?;
-    elf::silence(&object).map_err(BuildError::Unsupported)?;
-    let built = Built::open(&object).map_err(BuildError::Unsupported)?;
-    Ok(Built { warnings, _directory: Some(directory), ..built })
+    let object = toolchain.link(&objects, language)?;
+    elf::silence(&object)?;
+    Ok(Built { warnings, _directory: Some(directory), ..Built::open(&object)? })
 }
 
 /// What is compiled of a program so far.
 #[derive(Default)]
 struct Program {
     objects: Vec<PathBuf>,
-    names: Names,
+    names: SymbolNames,
     /// Where functions are called first.
     calls: BTreeMap<String, String>,
     doubts: Vec<(String, BuildError)>,
@@ -184,13 +187,13 @@ struct Program {
 }
 
 impl Program {
-    fn add(&mut self, object: PathBuf, audited: Audited) -> Result<(), BuildError> {
-        let names = Names::of(&object).map_err(BuildError::Unsupported)?;
+    fn add(&mut self, object: PathBuf, audit: Audit) -> Result<(), BuildError> {
+        let names = SymbolNames::of(&object)?;
         self.names.defined.extend(names.defined);
         self.names.needed.extend(names.needed);
         self.names.variables.extend(names.variables);
-        self.doubts.extend(audited.doubts);
-        for (name, place) in audited.calls {
+        self.doubts.extend(audit.doubts);
+        for (name, place) in audit.calls {
             library::note_call(&mut self.calls, &name, || place);
         }
         self.objects.push(object);
@@ -198,38 +201,33 @@ impl Program {
     }
 
     /// Judges what the program needs, and adds the instrumented forms of library functions that are needed.
-    fn complete(mut self, kit: &Kit<'_>, stub: &Path) -> Result<Program, BuildError> {
-        let mut runtime = Names::of(stub).map_err(BuildError::Unsupported)?.defined;
+    fn complete(mut self, toolchain: &Toolchain<'_>, stub: &Path) -> Result<Program, BuildError> {
+        let mut runtime = SymbolNames::of(stub)?.defined;
         runtime.extend(["__dso_handle", "__libc_single_threaded"].map(str::to_owned));
         if !self.names.defined.contains("main") {
-            return Err(BuildError::Unsupported("the program has no function `main`".to_owned()));
+            return Err("the program has no function `main`".to_owned().into());
         }
         if let Some((_, error)) = self.doubts.iter().find(|(name, _)| self.names.variables.contains(name)) {
             return Err(error.clone());
         }
-        let clock = library::asks_for_time(&self.names.needed, &self.calls);
-        if let Some(place) = clock {
-            let place = if place.is_empty() { place } else { format!("{place}: ") };
-            return Err(BuildError::Unsupported(format!(
-                "{place}the program calls `std::chrono::steady_clock::now`, which is not supported: what it gives differs \
-                 from execution to execution; waits for so long (`wait_for`) are"
-            )));
+        if let Some(place) = library::asks_for_time(&self.names.needed, &self.calls) {
+            return Err(refused_call(
+                &place,
+                "std::chrono::steady_clock::now",
+                "what it gives differs from execution to execution; waits for so long (`wait_for`) are",
+            ));
         }
         let called = self.open(&runtime);
         for support in compile::SUPPORT {
             // The C++ functions come first: they may need others.
             if self.open(&runtime).iter().any(|name| support.may_define(name)) {
-                self.add(kit.support(support)?, Audited::default())?;
+                self.add(toolchain.support(support)?, Audit::default())?;
             }
         }
         for name in called.iter().filter(|&name| !self.names.defined.contains(name)) {
             if let Judgement::Refused(why) = library::judge(name) {
-                let place = self.calls.get(name).filter(|place| !place.is_empty());
-                let place = place.map_or(String::new(), |place| format!("{place}: "));
-                return Err(BuildError::Unsupported(format!(
-                    "{place}the program calls `{}`, which is not supported: {why}",
-                    readable(name)
-                )));
+                let place = self.calls.get(name).map_or("", String::as_str);
+                return Err(refused_call(place, &readable(name), why));
             }
         }
         Ok(self)
@@ -240,6 +238,12 @@ impl Program {
         let defined = |name: &&String| self.names.defined.contains(*name) || runtime.contains(*name);
         self.names.needed.iter().filter(|name| !defined(name)).cloned().collect()
     }
+}
+
+/// The program calls what it may not, at a place that may not be known.
+fn refused_call(place: &str, name: &str, why: &str) -> BuildError {
+    let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
+    format!("{place}the program calls `{name}`, which is not supported: {why}").into()
 }
 
 #[cfg(test)]

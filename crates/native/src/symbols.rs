@@ -1,31 +1,34 @@
 //! Places and names for addresses, from the debugging information of a program.
 //!
-//! Nothing is read before somebody asks: a search that finds no failure never does. Addresses are relative to where the
-//! object is loaded, as they are in its file.
+//! Nothing is read before somebody asks: a search that finds no failure never does. Addresses are relative to
+//! where the object is loaded, as they are in its file.
 
 mod allocation;
 mod functions;
 mod mangled;
+mod storage;
 mod types;
 mod unwind;
 mod values;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, EndianReader, LittleEndian, Operation};
+use gimli::{DebuggingInformationEntry, Dwarf, EndianReader, LittleEndian, Operation};
 use mazurka_program::Place;
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 
 use crate::driver::readable;
-use crate::runtime::{Frame, Spot, Symbolizer};
 use allocation::Allocation;
 use functions::{Function, Scopes};
 pub(crate) use mangled::callable;
-use types::{Part, Reading, TypeId, Types};
-use unwind::Unwinding;
+pub use storage::{Frame, Storage};
+use types::{Part, TypeId, Types, UnitReader};
+use unwind::UnwindTables;
+pub(crate) use values::sign_extend;
 
 /// Sections of the file.
 type Bytes = EndianReader<LittleEndian, Rc<[u8]>>;
@@ -35,16 +38,16 @@ pub struct Symbols {
     object: PathBuf,
     /// What files are named relative to, if they are below it.
     directory: PathBuf,
-    loaded: OnceCell<Option<Loaded>>,
+    loaded: OnceCell<Option<DebugInfo>>,
 }
 
-struct Loaded {
+struct DebugInfo {
     context: addr2line::Context<Bytes>,
     variables: Vec<Variable>,
     types: Types,
     /// Sorted by where they begin.
     functions: Vec<Function>,
-    unwinding: Unwinding,
+    unwind_tables: UnwindTables,
     /// The texts of files that were asked for, by lines.
     files: RefCell<HashMap<String, Rc<[String]>>>,
     /// Functions and variables of which there is only a name: address, size, name; sorted.
@@ -66,8 +69,8 @@ impl Symbols {
         Symbols { object: object.to_owned(), directory, loaded: OnceCell::new() }
     }
 
-    fn loaded(&self) -> Option<&Loaded> {
-        self.loaded.get_or_init(|| Loaded::read(&self.object)).as_ref()
+    fn loaded(&self) -> Option<&DebugInfo> {
+        self.loaded.get_or_init(|| DebugInfo::read(&self.object)).as_ref()
     }
 
     /// Where in the source the instruction before an address is.
@@ -80,29 +83,20 @@ impl Symbols {
         Some(Place { file, line: location.line?, column: location.column.unwrap_or(1).max(1) })
     }
 
-    /// The name of the variable, field or element of so many bytes at a fixed address.
-    pub fn name(&self, address: u64, size: u64) -> Option<String> {
-        self.name_at(&Spot::Variable { address }, size)
-    }
-
-    fn name_at(&self, spot: &Spot, size: u64) -> Option<String> {
+    /// The name of the variable, field or element of so many bytes.
+    pub fn name(&self, storage: &Storage, size: u64) -> Option<String> {
         let loaded = self.loaded()?;
-        match (loaded.part(spot, size), spot) {
+        match (loaded.part(storage, size), storage) {
             (Some((name, part)), _) => Some(format!("{name}{}", part.path)),
-            (None, Spot::Variable { address }) => loaded.symbol(*address).map(|name| readable(&name)),
+            (None, Storage::Static { address }) => loaded.symbol(*address).map(|name| readable(&name)),
             (None, _) => None,
         }
     }
 
-    /// The bytes at a fixed address as a value of what is there.
-    pub fn value(&self, address: u64, bytes: &[u8]) -> String {
-        self.value_at(&Spot::Variable { address }, bytes)
-            .unwrap_or_else(|| Types::default().value(None, bytes))
-    }
-
-    fn value_at(&self, spot: &Spot, bytes: &[u8]) -> Option<String> {
+    /// Bytes as a value of what is there.
+    pub fn value(&self, storage: &Storage, bytes: &[u8]) -> Option<String> {
         let loaded = self.loaded()?;
-        let (_, part) = loaded.part(spot, bytes.len() as u64)?;
+        let (_, part) = loaded.part(storage, bytes.len() as u64)?;
         Some(loaded.types.value(part.kind, bytes))
     }
 
@@ -111,58 +105,46 @@ impl Symbols {
         let loaded = self.loaded()?;
         let frames = loaded.context.find_frames(address).skip_all_loads();
         let named = frames.ok().and_then(|mut frames| {
-            let frame = frames.next().ok()??;
-            let function = frame.function?;
+            let function = frames.next().ok()??.function?;
             Some(function.raw_name().ok()?.into_owned())
         });
-        let name = named.or_else(|| loaded.symbol(address))?;
-        Some(crate::driver::readable(&name))
-    }
-}
-
-impl Symbolizer for Symbols {
-    fn place(&self, address: u64) -> Option<Place> {
-        Symbols::place(self, address)
+        named.or_else(|| loaded.symbol(address)).map(|name| readable(&name))
     }
 
-    fn name(&self, spot: &Spot, size: u64) -> Option<String> {
-        self.name_at(spot, size)
-    }
-
-    fn value(&self, spot: &Spot, bytes: &[u8]) -> Option<String> {
-        self.value_at(spot, bytes)
-    }
-
-    fn symbol(&self, address: u64) -> Option<String> {
+    /// The name of what begins at an address or has it, as the linker knows it.
+    pub fn symbol(&self, address: u64) -> Option<String> {
         self.loaded()?.symbol(address)
     }
 
-    fn caller(&self, frame: Frame, read: &dyn Fn(u64) -> Option<u64>) -> Option<Frame> {
-        self.loaded()?.unwinding.caller(frame, read)
-    }
-
-    fn function(&self, address: u64) -> Option<String> {
-        Symbols::function(self, address)
+    /// The function that called one; `read` gives 8 bytes of the stack.
+    pub fn caller(&self, frame: Frame, read: &dyn Fn(u64) -> Option<u64>) -> Option<Frame> {
+        self.loaded()?.unwind_tables.caller(frame, read)
     }
 }
 
-impl Loaded {
-    fn read(path: &Path) -> Option<Loaded> {
+impl fmt::Debug for Symbols {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Symbols").field("object", &self.object).finish_non_exhaustive()
+    }
+}
+
+impl DebugInfo {
+    fn read(path: &Path) -> Option<DebugInfo> {
         let bytes = std::fs::read(path).ok()?;
         let file = object::File::parse(bytes.as_slice()).ok()?;
         let section =
             |id: gimli::SectionId| -> Result<Bytes, gimli::Error> { Ok(section_bytes(&file, id.name())) };
         let (mut variables, mut functions, mut types) = (Vec::new(), Vec::new(), Types::default());
-        let unwinding = Unwinding::new(&file, section_bytes(&file, ".eh_frame"));
+        let unwind_tables = UnwindTables::new(&file, section_bytes(&file, ".eh_frame"));
         let dwarf = Dwarf::load(section).ok()?;
         let mut headers = dwarf.units();
         let mut number = 0;
         while let Ok(Some(header)) = headers.next() {
             if let Ok(unit) = dwarf.unit(header) {
-                let reading = Reading { dwarf: &dwarf, unit: &unit, number };
+                let reader = UnitReader { dwarf: &dwarf, unit: &unit, number };
                 // A unit that can't be read to its end has fewer names.
-                let _ = reading.variables(&mut types, &mut variables, &mut functions);
-                reading.read_pointees(&mut types);
+                let _ = reader.variables(&mut types, &mut variables, &mut functions);
+                reader.read_pointees(&mut types);
             }
             number += 1;
         }
@@ -177,23 +159,23 @@ impl Loaded {
         symbols.sort();
         let context = addr2line::Context::from_dwarf(dwarf).ok()?;
         let files = RefCell::default();
-        Some(Loaded { context, variables, types, functions, unwinding, files, symbols })
+        Some(DebugInfo { context, variables, types, functions, unwind_tables, files, symbols })
     }
 
-    /// What a spot is a part of, and which part.
-    fn part(&self, spot: &Spot, size: u64) -> Option<(String, Part)> {
-        match *spot {
-            Spot::Variable { address } => {
+    /// What some memory is a part of, and which part.
+    fn part(&self, storage: &Storage, size: u64) -> Option<(String, Part)> {
+        match *storage {
+            Storage::Static { address } => {
                 let variable = self.variable(address)?;
                 let part = self.types.part(variable.kind, address - variable.address, size);
                 Some((variable.name.clone(), part))
             }
-            Spot::Local { frame, address } => {
+            Storage::Automatic { frame, address } => {
                 let (local, offset) =
                     self.function_at(frame.place)?.local(frame.place, frame.base, address)?;
                 Some((local.name.clone(), self.types.part(local.kind, offset, size)))
             }
-            Spot::Block { place, size: all, offset } => {
+            Storage::Allocated { place, size: all, offset } => {
                 let (name, kind) = self.allocated(place, all)?;
                 let each = self.types.get(kind)?.size;
                 let mut part = self.types.part(kind, offset % each, size);
@@ -211,8 +193,8 @@ impl Loaded {
         self.functions[..after].last().filter(|function| place <= function.range.1)
     }
 
-    /// What a program calls a block of so many bytes that it allocated at a place, and what is in it: one, or several in a
-    /// row. The line must say it, and the sizes must agree.
+    /// What a program calls a block of so many bytes that it allocated at a place, and what is in it: one, or
+    /// several in a row. The line must say it, and the sizes must agree.
     fn allocated(&self, place: u64, size: u64) -> Option<(String, TypeId)> {
         let location = self.context.find_location(place.checked_sub(1)?).ok()??;
         let (file, line) = (location.file?, location.line? as usize);
@@ -257,7 +239,7 @@ impl Loaded {
     }
 }
 
-impl Reading<'_> {
+impl UnitReader<'_> {
     /// Adds the variables of the unit that have a fixed address.
     fn variables(
         &self,
@@ -283,15 +265,9 @@ impl Reading<'_> {
                 continue;
             }
             let Some(address) = self.address(entry) else { continue };
-            let declaration = match entry.attr_value(gimli::DW_AT_specification) {
-                Some(AttributeValue::UnitRef(offset)) => self.unit.entry(offset).ok(),
-                _ => None,
+            let Some((name, kind, size)) = self.declared(types, entry, gimli::DW_AT_specification) else {
+                continue;
             };
-            let of = |name| entry.attr_value(name).or_else(|| declaration.as_ref()?.attr_value(name));
-            let text = |name| self.text(entry, name).or_else(|| self.text(declaration.as_ref()?, name));
-            let Some(name) = text(gimli::DW_AT_name) else { continue };
-            let kind = self.type_of(types, of(gimli::DW_AT_type));
-            let size = types.get(kind).map_or(0, |kind| kind.size);
             let name = match functions.last() {
                 Some((_, function)) if !function.is_empty() => format!("{function}::{name}"),
                 _ => name,
@@ -302,14 +278,7 @@ impl Reading<'_> {
     }
 
     fn address(&self, entry: &DebuggingInformationEntry<Bytes>) -> Option<u64> {
-        let expression = entry.attr_value(gimli::DW_AT_location)?.exprloc_value()?;
-        let mut operations = expression.operations(self.unit.encoding());
-        let first = operations.next().ok()??;
-        // More operations: a thread's own variable, or something stranger.
-        if operations.next().ok()?.is_some() {
-            return None;
-        }
-        match first {
+        match self.only_operation(entry)? {
             Operation::Address { address } => Some(address),
             Operation::AddressIndex { index } => self.dwarf.address(self.unit, index).ok(),
             _ => None,

@@ -12,6 +12,7 @@
 use mazurka_program::{Access, AccessKind, Label, Location};
 
 use crate::guards::Reads;
+use crate::lifetime::ExecutionState;
 
 /// No iteration of a loop that is recognised reads more than this.
 const MAX_READS: usize = 32;
@@ -129,14 +130,28 @@ impl<P: Copy + PartialEq, S> LoopDetector<P, S> {
         let same = !reads.is_empty() && reads.windows(2).all(|pair| pair[0].0 != pair[1].0);
         same.then_some(reads)
     }
+}
 
-    /// Becomes as another is. Its state is copied only if one was taken.
-    pub fn copy_from(&mut self, other: &LoopDetector<P, S>, copy: impl FnOnce(&mut S, &S)) {
-        self.reads.clone_from(&other.reads);
-        self.taken = other.taken;
-        if other.taken.is_some() {
-            copy(&mut self.state, &other.state);
+/// A state that was not taken is not copied.
+impl<P: Copy, S: Clone + Default> ExecutionState for LoopDetector<P, S> {
+    type Saved = LoopDetector<P, S>;
+
+    #[inline]
+    fn begin(&mut self) {
+        self.reads.clear();
+        self.taken = None;
+    }
+
+    fn save(&self, saved: &mut LoopDetector<P, S>) {
+        saved.reads.clone_from(&self.reads);
+        saved.taken = self.taken;
+        if self.taken.is_some() {
+            saved.state.clone_from(&self.state);
         }
+    }
+
+    fn restore(&mut self, saved: &LoopDetector<P, S>) {
+        saved.save(self);
     }
 }
 

@@ -1,68 +1,40 @@
 //! Running the compiler and the linker.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use super::audit::Audit;
 use super::compiler::{Compiler, Family};
+use super::redzones::add_redzones;
 use super::standard::Standard;
-use super::zones::make_room;
-use super::{Audited, BuildError, gimple, llvm};
+use super::{BuildError, gimple, llvm, read, write};
 
-/// How every file is compiled: as it is written, with places, for a shared object, and with calls of library functions
-/// left as calls.
-const COMMON: [&str; 11] = [
-    "-O0",
-    "-g",
-    "-fPIC",
-    "-fno-builtin",
-    "-fno-omit-frame-pointer",
-    "-fno-stack-protector",
-    "-fcf-protection=none",
-    "-ftls-model=global-dynamic",
-    "-U_FORTIFY_SOURCE",
-    // Character classes are asked for by calls, not by looking into tables of the C library.
-    "-D__NO_CTYPE=1",
-    "-fsanitize=thread",
-];
+/// How every file is compiled: as it is written, with places, for a shared object, and with calls of library
+/// functions left as calls.
+///
+/// Character classes are asked for by calls (`__NO_CTYPE`), not by looking into tables of the C library.
+const COMMON: &str = "\
+    -O0 -g -fPIC -fno-builtin -fno-omit-frame-pointer -fno-stack-protector -fcf-protection=none \
+    -ftls-model=global-dynamic -U_FORTIFY_SOURCE -D__NO_CTYPE=1 -fsanitize=thread";
 
-/// Reads that clang leaves out because a write follows are announced; entries of functions are not. Indices of arrays whose size
-/// is known are checked: clang's `bounds` is more than that, and stops without a word.
-const FOR_CLANG: [&str; 5] = [
-    "-mllvm",
-    "-tsan-instrument-read-before-write=1",
-    "-mllvm",
-    "-tsan-instrument-func-entry-exit=0",
-    "-fsanitize=array-bounds",
-];
-const FOR_GCC: [&str; 6] = [
-    "-fdata-sections",
-    "--param",
-    "tsan-instrument-func-entry-exit=0",
-    "--param",
-    "tsan-distinguish-volatile=1",
-    "-fsanitize=bounds",
-];
+/// Reads that clang leaves out because a write follows are announced; entries of functions are not. Indices
+/// of arrays whose size is known are checked: clang's `bounds` is more than that, and stops without a word.
+const FOR_CLANG: &str = "\
+    -mllvm -tsan-instrument-read-before-write=1 -mllvm -tsan-instrument-func-entry-exit=0 \
+    -fsanitize=array-bounds";
+const FOR_GCC: &str = "\
+    -fdata-sections --param tsan-instrument-func-entry-exit=0 --param tsan-distinguish-volatile=1 \
+    -fsanitize=bounds";
 
-/// How all is linked: nothing of the usual beginning and end of a program, everything bound at once, and to the object
-/// itself where that is possible.
-const LINK: [&str; 10] = [
-    "-shared",
-    "-nostdlib",
-    "-nostartfiles",
-    "-Wl,-Bsymbolic",
-    "-Wl,-z,now",
-    "-Wl,-z,relro",
-    "-Wl,-z,defs",
-    "-Wl,-z,noexecstack",
-    "-Wl,--eh-frame-hdr",
-    "-Wl,--build-id=none",
-];
+/// How all is linked: nothing of the usual beginning and end of a program, everything bound at once, and to
+/// the object itself where that is possible.
+const LINK: &str = "\
+    -shared -nostdlib -nostartfiles -Wl,-Bsymbolic -Wl,-z,now -Wl,-z,relro -Wl,-z,defs -Wl,-z,noexecstack \
+    -Wl,--eh-frame-hdr -Wl,--build-id=none";
 
 /// The C++ library inside of the object, so that it is put back between executions and calls the runtime.
-const CXX_LIBRARIES: [&str; 3] = ["-Wl,-Bstatic", "-lstdc++", "-Wl,--exclude-libs,ALL"];
-const LIBRARIES: [&str; 7] =
-    ["-Wl,-Bstatic", "-lgcc_eh", "-lgcc", "-Wl,-Bdynamic", "-lm", "-lc", "-Wl,--exclude-libs,ALL"];
+const CXX_LIBRARIES: &str = "-Wl,-Bstatic -lstdc++ -Wl,--exclude-libs,ALL";
+const LIBRARIES: &str = "-Wl,-Bstatic -lgcc_eh -lgcc -Wl,-Bdynamic -lm -lc -Wl,--exclude-libs,ALL";
 
 /// The language of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,17 +51,17 @@ impl Language {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("c") => Ok(Language::C),
             Some("cc" | "cpp" | "cxx" | "C" | "c++") => Ok(Language::Cxx),
-            _ => Err(BuildError::Unsupported(format!(
-                "{}: neither a C file (.c) nor a C++ file (.cc, .cpp, .cxx)",
-                path.display()
-            ))),
+            _ => {
+                Err(format!("{}: neither a C file (.c) nor a C++ file (.cc, .cpp, .cxx)", path.display())
+                    .into())
+            }
         }
     }
 }
 
 /// Library functions in an instrumented form.
 #[derive(Clone, Copy, Debug)]
-pub struct Support {
+pub struct SupportLibrary {
     name: &'static str,
     text: &'static str,
     language: Language,
@@ -98,14 +70,14 @@ pub struct Support {
 }
 
 /// What there is.
-pub const SUPPORT: [Support; 2] = [
-    Support {
+pub const SUPPORT: [SupportLibrary; 2] = [
+    SupportLibrary {
         name: "library.cc",
         text: include_str!("support/library.cc"),
         language: Language::Cxx,
         markers: &["_List_node_base", "_Rb_tree_", "_Prime_rehash_policy", "__atomic_futex_unsigned_base"],
     },
-    Support {
+    SupportLibrary {
         name: "library.c",
         text: include_str!("support/library.c"),
         language: Language::C,
@@ -113,7 +85,7 @@ pub const SUPPORT: [Support; 2] = [
     },
 ];
 
-impl Support {
+impl SupportLibrary {
     /// Whether it may define a name: where it may not, it need not be compiled.
     pub fn may_define(&self, name: &str) -> bool {
         match self.language {
@@ -130,13 +102,13 @@ pub struct Compiled {
     /// The object file.
     pub object: PathBuf,
     /// What was found in it.
-    pub audited: Audited,
+    pub audit: Audit,
     /// What the compiler said.
     pub warnings: String,
 }
 
-/// All that compiling needs.
-pub struct Kit<'d> {
+/// A compiler and how it is used for one program.
+pub struct Toolchain<'d> {
     /// The compiler.
     pub compiler: Compiler,
     /// The user's options for it.
@@ -147,14 +119,14 @@ pub struct Kit<'d> {
     pub colour: bool,
 }
 
-impl Kit<'_> {
+impl Toolchain<'_> {
     /// Compiles a file of the program.
     pub fn compile(&self, source: &Path, name: &str) -> Result<Compiled, BuildError> {
         self.compile_with(source, name, &self.flags)
     }
 
     /// Compiles library functions.
-    pub fn support(&self, support: Support) -> Result<PathBuf, BuildError> {
+    pub fn support(&self, support: SupportLibrary) -> Result<PathBuf, BuildError> {
         let source = self.directory.join(support.name);
         write(&source, support.text)?;
         // So that its places are told from those of the program, and are the same in every process.
@@ -164,7 +136,7 @@ impl Kit<'_> {
 
     fn compile_with(&self, source: &Path, name: &str, flags: &[String]) -> Result<Compiled, BuildError> {
         let mut command = self.compiler.command();
-        command.args(COMMON);
+        command.args(COMMON.split(' '));
         if self.colour {
             command.arg("-fdiagnostics-color=always");
         }
@@ -173,50 +145,38 @@ impl Kit<'_> {
             write(&prelude, include_str!("support/prelude.h"))?;
             command.arg("-include").arg(prelude);
         }
-        match self.compiler.family {
-            Family::Clang => self.with_clang(command, source, name, flags),
-            Family::Gcc => self.with_gcc(command, source, name, flags),
-        }
+        let object = self.directory.join(format!("{name}.o"));
+        let (audit, warnings) = match self.compiler.family {
+            Family::Clang => {
+                command.args(FOR_CLANG.split(' ')).args(flags);
+                self.with_clang(command, source, &object)?
+            }
+            Family::Gcc => {
+                command.args(FOR_GCC.split(' ')).args(flags);
+                with_gcc(command, source, &object)?
+            }
+        };
+        add_redzones(&object)?;
+        Ok(Compiled { object, audit, warnings })
     }
 
+    /// Compiles by way of LLVM's textual form, which is repaired. Gives what was found there, and warnings.
     fn with_clang(
         &self,
         mut command: Command,
         source: &Path,
-        name: &str,
-        flags: &[String],
-    ) -> Result<Compiled, BuildError> {
-        let code = self.directory.join(format!("{name}.ll"));
-        let object = self.directory.join(format!("{name}.o"));
-        command.args(FOR_CLANG).args(flags).args(["-S", "-emit-llvm", "-o"]).arg(&code).arg(source);
+        object: &Path,
+    ) -> Result<(Audit, String), BuildError> {
+        let code = object.with_extension("ll");
+        command.args(["-S", "-emit-llvm", "-o"]).arg(&code).arg(source);
         let warnings = run(command)?;
-        let audited = llvm::repair(&read(&code)?)?;
-        write(&code, &audited.text)?;
+        let audit = llvm::repair(&read_text(&code)?)?;
+        write(&code, &audit.text)?;
         let mut command = self.compiler.command();
         command.args(["-c", "-O0", "-fPIC", "-fdata-sections", "-Wno-override-module", "-o"]);
-        command.arg(&object).arg(&code);
+        command.arg(object).arg(&code);
         run(command)?;
-        make_room(&object).map_err(BuildError::Unsupported)?;
-        Ok(Compiled { object, audited, warnings })
-    }
-
-    fn with_gcc(
-        &self,
-        mut command: Command,
-        source: &Path,
-        name: &str,
-        flags: &[String],
-    ) -> Result<Compiled, BuildError> {
-        let dump = self.directory.join(format!("{name}.dump"));
-        let object = self.directory.join(format!("{name}.o"));
-        command.args(FOR_GCC).args(flags);
-        command.arg(format!("-fdump-tree-optimized-lineno={}", dump.display()));
-        command.args(["-c", "-o"]).arg(&object).arg(source);
-        let warnings = run(command)?;
-        make_room(&object).map_err(BuildError::Unsupported)?;
-        // A file without functions has no dump.
-        let audited = if dump.exists() { gimple::audit(&read(&dump)?)? } else { Audited::default() };
-        Ok(Compiled { object, audited, warnings })
+        Ok((audit, warnings))
     }
 
     /// The standard that files of a language are compiled for, as the compiler itself tells it.
@@ -224,9 +184,8 @@ impl Kit<'_> {
         let name = if language == Language::C { "c" } else { "c++" };
         let mut command = self.compiler.command();
         command.args(&self.flags).args(["-dM", "-E", "-x", name, "/dev/null"]);
-        let unknown =
-            || BuildError::Unsupported("the compiler does not tell which standard it follows".to_owned());
-        Standard::of_macros(language, &run(command)?).ok_or_else(unknown)
+        let standard = Standard::of_macros(language, &run(command)?);
+        standard.ok_or_else(|| "the compiler does not tell which standard it follows".to_owned().into())
     }
 
     /// Assembles a text of ours.
@@ -235,7 +194,7 @@ impl Kit<'_> {
         let object = self.directory.join(format!("{name}.o"));
         write(&source, text)?;
         let mut command = self.compiler.command();
-        command.arg("-c").arg("-o").arg(&object).arg(&source);
+        command.args(["-c", "-o"]).arg(&object).arg(&source);
         run(command)?;
         Ok(object)
     }
@@ -244,21 +203,32 @@ impl Kit<'_> {
     pub fn link(&self, objects: &[PathBuf], language: Language) -> Result<PathBuf, BuildError> {
         let program = self.directory.join("program.so");
         let mut command = self.compiler.command();
-        command.args(LINK).arg("-o").arg(&program).args(objects);
+        command.args(LINK.split(' ')).arg("-o").arg(&program).args(objects);
         if language == Language::Cxx {
-            command.args(CXX_LIBRARIES);
+            command.args(CXX_LIBRARIES.split(' '));
         }
-        command.args(LIBRARIES);
+        command.args(LIBRARIES.split(' '));
         run(command)?;
         Ok(program)
     }
 }
 
+/// Compiles, and looks through what gcc writes down of the code. Gives what was found there, and warnings.
+fn with_gcc(mut command: Command, source: &Path, object: &Path) -> Result<(Audit, String), BuildError> {
+    let dump = object.with_extension("dump");
+    command.arg(format!("-fdump-tree-optimized-lineno={}", dump.display()));
+    command.args(["-c", "-o"]).arg(object).arg(source);
+    let warnings = run(command)?;
+    // A file without functions has no dump.
+    let audit = if dump.exists() { gimple::audit(&read_text(&dump)?)? } else { Audit::default() };
+    Ok((audit, warnings))
+}
+
 /// Runs a command to its end, and gives what it said.
 fn run(mut command: Command) -> Result<String, BuildError> {
-    let Output { status, stdout, stderr } = command.output().map_err(|error| {
-        BuildError::Unsupported(format!("{}: can't be run: {error}", command.get_program().display()))
-    })?;
+    let output = command.output();
+    let Output { status, stdout, stderr } =
+        output.map_err(|error| format!("{}: can't be run: {error}", command.get_program().display()))?;
     let mut text = String::from_utf8_lossy(&stderr).into_owned();
     text += &String::from_utf8_lossy(&stdout);
     if status.success() {
@@ -270,12 +240,6 @@ fn run(mut command: Command) -> Result<String, BuildError> {
     Err(BuildError::Compiler(text))
 }
 
-fn read(path: &Path) -> Result<String, BuildError> {
-    let bytes =
-        fs::read(path).map_err(|error| BuildError::Unsupported(format!("{}: {error}", path.display())))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn write(path: &Path, text: &str) -> Result<(), BuildError> {
-    fs::write(path, text).map_err(|error| BuildError::Unsupported(format!("{}: {error}", path.display())))
+fn read_text(path: &Path) -> Result<String, BuildError> {
+    Ok(String::from_utf8_lossy(&read(path)?).into_owned())
 }

@@ -45,13 +45,12 @@ impl Compiler {
         let from_environment = || Some((std::env::var("CC").ok()?, "the environment variable CC"));
         let named = named.or_else(from_environment).filter(|(name, _)| !name.trim().is_empty());
         if let Some((name, who)) = named {
-            return Compiler::named(&name)
-                .map_err(|why| BuildError::Unsupported(format!("{who} names `{name}`, {why}")));
+            return Compiler::named(&name).map_err(|why| format!("{who} names `{name}`, {why}").into());
         }
         NAMES.iter().find_map(|name| Compiler::named(name).ok()).ok_or_else(|| {
             BuildError::Unsupported(format!(
-                "no C compiler was found: checking C and C++ needs clang {OLDEST_CLANG} or later (best), or gcc {OLDEST_GCC} \
-                 or later; install one, or name one with --cc after --"
+                "no C compiler was found: checking C and C++ needs clang {OLDEST_CLANG} or later (best), \
+                 or gcc {OLDEST_GCC} or later; install one, or name one with --cc after --"
             ))
         })
     }

@@ -1,7 +1,7 @@
 //! A private directory for what a build leaves behind.
 //!
-//! It is removed when its owner is done with it. An owner that is killed can't; so it holds a lock on a file in it as long as it
-//! lives, and whoever makes a directory removes those whose lock nobody holds.
+//! It is removed when its owner is done with it. An owner that is killed can't; so it holds a lock on a file
+//! in it as long as it lives, and whoever makes a directory removes those whose lock nobody holds.
 
 use std::fs::{DirBuilder, File};
 use std::io::{Error, ErrorKind};
@@ -111,7 +111,8 @@ fn is_abandoned(directory: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// Whether a directory goes away. What another test has forked holds all locks of this process until it runs another program.
+    /// Whether a directory goes away. What another test has forked holds all locks of this process until it
+    /// runs another program.
     fn goes(parent: &Path, directory: &Path) -> bool {
         (0..500).any(|_| {
             sweep(parent);

@@ -9,18 +9,22 @@ use object::{
     SymbolSection,
 };
 
-type File<'data> = ElfFile64<'data, LittleEndian>;
+use super::{read, standard, write};
+
+/// A compiled file.
+pub type ElfFile<'data> = ElfFile64<'data, LittleEndian>;
 
 /// Tags of the dynamic section for functions that the loader calls, one each.
 const ONE_FUNCTION: [u64; 2] = [12, 13];
-/// Tags for the sizes of arrays of such functions: `DT_INIT_ARRAYSZ`, `DT_FINI_ARRAYSZ`, `DT_PREINIT_ARRAYSZ`.
+/// Tags for the sizes of arrays of such functions: `DT_INIT_ARRAYSZ`, `DT_FINI_ARRAYSZ`,
+/// `DT_PREINIT_ARRAYSZ`.
 const SIZES: [u64; 3] = [27, 28, 33];
 /// A tag that loaders do not know, and so ignore.
 const IGNORED: u64 = 0x6000_4d5a;
 
 /// The names that a compiled file defines for others, and those that it needs.
 #[derive(Debug, Default)]
-pub struct Names {
+pub struct SymbolNames {
     /// Defined.
     pub defined: BTreeSet<String>,
     /// Needed.
@@ -29,15 +33,15 @@ pub struct Names {
     pub variables: BTreeSet<String>,
 }
 
-impl Names {
+impl SymbolNames {
     /// Of a compiled file.
     ///
     /// # Errors
     /// If it is no such file.
-    pub fn of(path: &Path) -> Result<Names, String> {
+    pub fn of(path: &Path) -> Result<SymbolNames, String> {
         let bytes = read(path)?;
         let file = parse(&bytes, path)?;
-        let mut names = Names::default();
+        let mut names = SymbolNames::default();
         for symbol in file.symbols() {
             let Ok(name) = symbol.name() else { continue };
             if matches!(symbol.kind(), SymbolKind::Data | SymbolKind::Tls) || symbol.is_common() {
@@ -57,47 +61,40 @@ impl Names {
     }
 }
 
-/// What the loader would call.
+/// What the runtime has to know of a shared object. Addresses are relative to where it is loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Calls {
-    /// Before `main`, in this order.
+pub struct Contents {
+    /// What the loader would call before `main`, in this order.
     pub constructors: Vec<u64>,
-    /// After it, in this order.
+    /// What it would call after it, in this order.
     pub destructors: Vec<u64>,
     /// Whether there is code that exceptions can pass through.
     pub unwinds: bool,
+    /// The text in the section for the standards that it was compiled for.
+    pub standards: String,
 }
 
-/// The functions that a shared object has for its beginning and end: addresses relative to where it is loaded.
-///
-/// # Errors
-/// If it is no shared object.
-pub fn calls(path: &Path) -> Result<Calls, String> {
-    let bytes = read(path)?;
-    let file = parse(&bytes, path)?;
-    let mut calls = Calls {
-        constructors: pointers(&file, ".preinit_array"),
-        destructors: pointers(&file, ".fini_array"),
-        unwinds: file.symbols().any(|symbol| symbol.name() == Ok("__gxx_personality_v0")),
-    };
-    calls.constructors.extend(pointers(&file, ".init_array"));
-    calls.destructors.reverse();
-    Ok(calls)
-}
-
-/// The text in a section; none if there is no such section.
-///
-/// # Errors
-/// If it is no shared object.
-pub fn text_of(path: &Path, section: &str) -> Result<String, String> {
-    let bytes = read(path)?;
-    let file = parse(&bytes, path)?;
-    let data = file.section_by_name(section).and_then(|section| section.data().ok());
-    Ok(String::from_utf8_lossy(data.unwrap_or_default()).into_owned())
+impl Contents {
+    /// Of a shared object.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn of(path: &Path) -> Result<Contents, String> {
+        let bytes = read(path)?;
+        let file = parse(&bytes, path)?;
+        let mut constructors = pointers(&file, ".preinit_array");
+        constructors.extend(pointers(&file, ".init_array"));
+        let mut destructors = pointers(&file, ".fini_array");
+        destructors.reverse();
+        let unwinds = file.symbols().any(|symbol| symbol.name() == Ok("__gxx_personality_v0"));
+        let standards = file.section_by_name(standard::SECTION).and_then(|section| section.data().ok());
+        let standards = String::from_utf8_lossy(standards.unwrap_or_default()).into_owned();
+        Ok(Contents { constructors, destructors, unwinds, standards })
+    }
 }
 
 /// The addresses in a section, as relocations will fill it.
-fn pointers(file: &File<'_>, section: &str) -> Vec<u64> {
+fn pointers(file: &ElfFile<'_>, section: &str) -> Vec<u64> {
     let Some(section) = file.section_by_name(section) else { return Vec::new() };
     let range = section.address()..section.address() + section.size();
     let mut found: Vec<(u64, u64)> = Vec::new();
@@ -145,19 +142,22 @@ pub fn silence(path: &Path) -> Result<(), String> {
         }
     }
     for (place, value) in changes {
-        let field = bytes.get_mut(place..place + 8).ok_or("the dynamic section is cut off")?;
-        field.copy_from_slice(&value.to_le_bytes());
+        set_word(&mut bytes, place, value)?;
     }
-    std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+    write(path, bytes)
 }
 
 /// An entry of the dynamic section: a tag and a value.
 const ENTRY: usize = 16;
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+/// Parses a compiled file, whose path is told if it is none.
+pub fn parse<'data>(bytes: &'data [u8], path: &Path) -> Result<ElfFile<'data>, String> {
+    ElfFile::parse(bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn parse<'data>(bytes: &'data [u8], path: &Path) -> Result<File<'data>, String> {
-    File::parse(bytes).map_err(|error| format!("{}: {error}", path.display()))
+/// Writes a word of 8 bytes.
+pub fn set_word(bytes: &mut [u8], at: usize, value: u64) -> Result<(), String> {
+    let field = bytes.get_mut(at..at + 8).ok_or("a compiled file is cut off")?;
+    field.copy_from_slice(&value.to_le_bytes());
+    Ok(())
 }

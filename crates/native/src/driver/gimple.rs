@@ -1,33 +1,31 @@
 //! What gcc's thread instrumentation leaves out, found in its intermediate code.
 //!
-//! gcc writes down the code of each function in a readable form (`-fdump-tree-optimized-lineno`). It can't be changed
-//! there, so what is missing is refused, where it stands:
+//! gcc writes down the code of each function in a readable form (`-fdump-tree-optimized-lineno`). It can't be
+//! changed there, so what is missing is refused, where it stands:
 //! * `g = f()` for structures: the store is not announced;
 //! * `f(g)` for structures: the reading of what is passed is not announced;
 //! * inline assembly that does something, and functions that are marked so that they are not instrumented.
 //!
-//! A variable of the function's own whose address nobody takes may be used so: no other thread can see it. The dump does not
-//! tell the name of a structure from that of a function where one is passed, so such cases are doubts, to be settled when it
-//! is known what all the names stand for.
+//! A variable of the function's own whose address nobody takes may be used so: no other thread can see it.
+//! The dump does not tell the name of a structure from that of a function where one is passed, so such cases
+//! are doubts, to be settled when it is known what all the names stand for.
 
 use std::collections::BTreeSet;
 
+use super::BuildError;
+use super::audit::{Audit, refusal_of_assembly, refusal_of_exempt};
 use super::library::note_call;
-use super::{Audited, BuildError};
-
-/// Inline assembly that does nothing under sequential consistency.
-const IDLE: [&str; 8] = ["", "nop", "pause", "rep; nop", "rep;nop", "mfence", "lfence", "sfence"];
 
 /// Looks through what gcc wrote of a file.
 ///
 /// # Errors
 /// If it has something that is not instrumented.
-pub fn audit(dump: &str) -> Result<Audited, BuildError> {
-    let mut audited = Audited::default();
+pub fn audit(dump: &str) -> Result<Audit, BuildError> {
+    let mut audit = Audit::default();
     for function in dump.split("\n;; Function ").skip(1) {
-        Function::of(function).audit(&mut audited)?;
+        Function::of(function).audit(&mut audit)?;
     }
-    Ok(audited)
+    Ok(audit)
 }
 
 struct Function<'a> {
@@ -63,36 +61,28 @@ impl<'a> Function<'a> {
         Function { name, text, own, locals, lines }
     }
 
-    fn audit(&self, audited: &mut Audited) -> Result<(), BuildError> {
+    fn audit(&self, audit: &mut Audit) -> Result<(), BuildError> {
         let marked = self.text.contains("__attribute__((no_sanitize (thread")
             || self.text.contains("no_sanitize_thread");
         for (at, &line) in self.lines.iter().enumerate() {
             let (place, line) = placed(line);
             let refuse = |why: String| BuildError::Unsupported(format!("{place}{why}"));
             if marked && line.ends_with(';') && !place.is_empty() {
-                return Err(refuse(format!(
-                    "the function `{}` is marked so that it is not instrumented, so what it reads and writes can't be \
-                     seen; take the attribute away",
-                    self.name
-                )));
+                return Err(refuse(refusal_of_exempt(self.name)));
             }
             if let Some((_, assembly)) = line.split_once("__asm__") {
-                let template = assembly.split('"').nth(1).unwrap_or_default();
-                let plain = template.replace("\\n", ";").replace("\\t", " ").to_lowercase();
-                if !IDLE.contains(&plain.trim_matches([' ', ';'])) {
-                    return Err(refuse(format!(
-                        "inline assembly (`{template}`) is not supported: it can't be instrumented; use the compiler's \
-                         built-in operations (`__atomic_...`)"
-                    )));
+                match refusal_of_assembly(assembly.split('"').nth(1).unwrap_or_default()) {
+                    Some(why) => return Err(refuse(why)),
+                    None => continue,
                 }
-                continue;
             }
             let Some(call) = Call::of(&line) else { continue };
             if !place.is_empty() {
                 let place = || place.trim_end_matches(": ").to_owned();
-                note_call(&mut audited.calls, call.callee, place);
+                note_call(&mut audit.calls, call.callee, place);
             }
-            // The C++ library's own code does not race with itself, so what it does with its structures need not be seen.
+            // The C++ library's own code does not race with itself, so what it does with its structures need
+            // not be seen.
             if call.callee.starts_with("__builtin") || place.contains("/include/c++/") {
                 continue;
             }
@@ -100,28 +90,28 @@ impl<'a> Function<'a> {
                 call.result.filter(|result| self.is_shared(result) && !self.is_fresh(result, at))
             {
                 return Err(refuse(format!(
-                    "gcc does not announce the store of the structure that `{}` returns to `{result}`; assign it to a local \
-                     variable first, or check with clang",
+                    "gcc does not announce the store of the structure that `{}` returns to `{result}`; \
+                     assign it to a local variable first, or check with clang",
                     call.callee
                 )));
             }
             for passed in call.arguments.iter().filter(|argument| self.is_shared(argument)) {
                 let error = refuse(format!(
-                    "gcc does not announce the reading of the structure `{passed}` that is passed to `{}`; copy it to a \
-                     local variable first, or check with clang",
+                    "gcc does not announce the reading of the structure `{passed}` that is passed to `{}`; \
+                     copy it to a local variable first, or check with clang",
                     call.callee
                 ));
                 if passed.contains(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
                     return Err(error);
                 }
-                audited.doubts.push(((*passed).to_owned(), error));
+                audit.doubts.push(((*passed).to_owned(), error));
             }
         }
         Ok(())
     }
 
-    /// Whether a statement is the first that mentions a variable of the function since that came to life: nobody else can know
-    /// it yet. In a loop its former life must have ended.
+    /// Whether a statement is the first that mentions a variable of the function since that came to life:
+    /// nobody else can know it yet. In a loop its former life must have ended.
     fn is_fresh(&self, variable: &str, at: usize) -> bool {
         let word = |c: char| !(c.is_alphanumeric() || c == '_');
         let mentions = |line: &&str| line.split(word).any(|part| part == variable);

@@ -1,359 +1,102 @@
 //! What a program may call that is neither its own nor the runtime's.
 //!
-//! Library functions are not instrumented: what they read and write in the program's memory nobody would see, and what
-//! they keep for themselves nobody would put back between executions. So a function is let through only if it does neither;
-//! some are given in an instrumented form (`support`); all others are refused by name.
+//! Library functions are not instrumented: what they read and write in the program's memory nobody would see,
+//! and what they keep for themselves nobody would put back between executions. So a function is let through
+//! only if it does neither; some are given in an instrumented form (`support`); all others are refused by
+//! name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Functions that work on their arguments alone, or only on the frame of their caller, or read constant tables.
+/// Functions that work on their arguments alone, or only on the frame of their caller, or read constant
+/// tables; separated by spaces, as in the tables below.
 const HARMLESS: &[&str] = &[
-    // <math.h>, in all widths: see `is_math`. <complex.h> is not there.
+    // <math.h>, in all widths: see `MATH`. <complex.h> is not there.
     // <stdlib.h>
-    "abs",
-    "labs",
-    "llabs",
-    "imaxabs",
-    "div",
-    "ldiv",
-    "lldiv",
-    "imaxdiv",
-    "getenv",
-    "secure_getenv",
+    "abs labs llabs imaxabs div ldiv lldiv imaxdiv getenv secure_getenv",
     // <ctype.h>, <wctype.h>
-    "isalnum",
-    "isalpha",
-    "isblank",
-    "iscntrl",
-    "isdigit",
-    "isgraph",
-    "islower",
-    "isprint",
-    "ispunct",
-    "isspace",
-    "isupper",
-    "isxdigit",
-    "tolower",
-    "toupper",
-    "isascii",
-    "toascii",
-    "iswalpha",
-    "iswdigit",
-    "iswspace",
-    "towlower",
-    "towupper",
-    "iswalnum",
-    "iswupper",
-    "iswlower",
+    "isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper isxdigit \
+     tolower toupper isascii toascii iswalpha iswdigit iswspace towlower towupper iswalnum iswupper \
+     iswlower",
     // <setjmp.h>
-    "setjmp",
-    "_setjmp",
-    "__sigsetjmp",
-    "sigsetjmp",
-    "longjmp",
-    "_longjmp",
-    "siglongjmp",
-    "__longjmp_chk",
+    "setjmp _setjmp __sigsetjmp sigsetjmp longjmp _longjmp siglongjmp __longjmp_chk",
     // <byteswap.h>, <arpa/inet.h>
-    "htonl",
-    "htons",
-    "ntohl",
-    "ntohs",
+    "htonl htons ntohl ntohs",
     // <unistd.h>
     "getpagesize",
     // <stdio.h>: the variables; what is done with them is the runtime's affair.
-    "stdin",
-    "stdout",
-    "stderr",
+    "stdin stdout stderr",
     // <string.h>: messages, constant as long as nobody changes the locale.
-    "strerror",
-    "strsignal",
+    "strerror strsignal",
     // Made up by linkers.
-    "_GLOBAL_OFFSET_TABLE_",
-    "_DYNAMIC",
-    "__ehdr_start",
-    "_end",
-    "end",
-    "_edata",
-    "_etext",
-    "__bss_start",
+    "_GLOBAL_OFFSET_TABLE_ _DYNAMIC __ehdr_start _end end _edata _etext __bss_start",
     // Weak, and not there: what profilers and old linkers define.
-    "__gmon_start__",
-    "_ITM_deregisterTMCloneTable",
-    "_ITM_registerTMCloneTable",
-    "__cxa_thread_atexit_impl",
+    "__gmon_start__ _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable __cxa_thread_atexit_impl",
 ];
 
 /// Functions of <math.h> in their form for `double`; those for `float` and `long double` end in `f` and `l`.
-const MATH: &[&str] = &[
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cbrt",
-    "ceil",
-    "copysign",
-    "cos",
-    "cosh",
-    "erf",
-    "erfc",
-    "exp",
-    "exp2",
-    "expm1",
-    "fabs",
-    "fdim",
-    "floor",
-    "fma",
-    "fmax",
-    "fmin",
-    "fmod",
-    "hypot",
-    "ilogb",
-    "ldexp",
-    "llrint",
-    "llround",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "logb",
-    "lrint",
-    "lround",
-    "nan",
-    "nearbyint",
-    "nextafter",
-    "nexttoward",
-    "pow",
-    "remainder",
-    "rint",
-    "round",
-    "scalbln",
-    "scalbn",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-    "tgamma",
-    "trunc",
-    "__fpclassify",
-    "__signbit",
-    "__isinf",
-    "__isnan",
-    "__finite",
-    "isinf",
-    "isnan",
-    "finite",
-];
+const MATH: &str = "\
+    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim \
+    floor fma fmax fmin fmod hypot ilogb ldexp llrint llround log log10 log1p log2 logb lrint lround nan \
+    nearbyint nextafter nexttoward pow remainder rint round scalbln scalbn sin sinh sqrt tan tanh tgamma \
+    trunc __fpclassify __signbit __isinf __isnan __finite isinf isnan finite";
 
-/// Families of functions, by their names, and why they are refused.
-const REFUSED: &[(&[&str], &str)] = &[
+/// Families of functions, by their names (see [`matches`]), and why they are refused.
+const REFUSED: &[(&str, &str)] = &[
     (
-        &[
-            "fork",
-            "vfork",
-            "_Fork",
-            "clone",
-            "exec*",
-            "posix_spawn*",
-            "system",
-            "popen",
-            "wait",
-            "waitpid",
-            "wait3",
-            "wait4",
-        ],
+        "fork vfork _Fork clone exec* posix_spawn* system popen wait waitpid wait3 wait4",
         "a checked program is one process; model the other one as a thread",
     ),
     (
-        &[
-            "signal",
-            "sigaction",
-            "raise",
-            "kill",
-            "tgkill",
-            "alarm",
-            "setitimer",
-            "sigprocmask",
-            "sigwait*",
-            "sigqueue",
-            "pthread_kill",
-            "pthread_sigmask",
-            "pause",
-            "timer_*",
-            "signalfd",
-        ],
+        "signal sigaction raise kill tgkill alarm setitimer sigprocmask sigwait* sigqueue pthread_kill \
+         pthread_sigmask pause timer_* signalfd",
         "signals can't be modelled; call the handler from a thread instead",
     ),
     (
-        &[
-            "open",
-            "open64",
-            "openat",
-            "creat",
-            "close",
-            "read",
-            "pread*",
-            "pwrite*",
-            "readv",
-            "writev",
-            "lseek*",
-            "stat*",
-            "fstat*",
-            "lstat*",
-            "fopen*",
-            "freopen*",
-            "fdopen",
-            "fclose",
-            "fread",
-            "fgets",
-            "fgetc",
-            "getc",
-            "getchar",
-            "getline",
-            "getdelim",
-            "gets",
-            "ungetc",
-            "scanf",
-            "fscanf",
-            "vfscanf",
-            "__isoc99_scanf",
-            "__isoc99_fscanf",
-            "__isoc23_scanf",
-            "__isoc23_fscanf",
-            "fseek*",
-            "ftell*",
-            "rewind",
-            "unlink",
-            "remove",
-            "rename",
-            "mkdir",
-            "rmdir",
-            "opendir",
-            "readdir*",
-            "closedir",
-            "tmpfile*",
-            "mkstemp*",
-            "pipe*",
-            "dup*",
-            "fcntl*",
-            "ioctl",
-            "flock",
-            "mmap*",
-            "munmap",
-            "mprotect",
-            "shm_*",
-            "shmget",
-            "shmat",
-            "ftruncate*",
-            "fsync",
-            "chdir",
-            "getcwd",
-        ],
+        "open open64 openat creat close read pread* pwrite* readv writev lseek* stat* fstat* lstat* \
+         fopen* freopen* fdopen fclose fread fgets fgetc getc getchar getline getdelim gets ungetc scanf \
+         fscanf vfscanf __isoc99_scanf __isoc99_fscanf __isoc23_scanf __isoc23_fscanf fseek* ftell* \
+         rewind unlink remove rename mkdir rmdir opendir readdir* closedir tmpfile* mkstemp* pipe* dup* \
+         fcntl* ioctl flock mmap* munmap mprotect shm_* shmget shmat ftruncate* fsync chdir getcwd",
         "files outlive an execution and can't be put back; keep the data in memory",
     ),
     (
-        &[
-            "socket*",
-            "bind",
-            "listen",
-            "accept*",
-            "connect",
-            "send*",
-            "recv*",
-            "poll",
-            "ppoll",
-            "select",
-            "pselect",
-            "epoll_*",
-            "getaddrinfo",
-            "gethostby*",
-            "eventfd*",
-            "inotify_*",
-        ],
+        "socket* bind listen accept* connect send* recv* poll ppoll select pselect epoll_* getaddrinfo \
+         gethostby* eventfd* inotify_*",
         "the network is not modelled; put a queue in its place",
     ),
     (
-        &[
-            "time",
-            "clock",
-            "gettimeofday",
-            "clock_*",
-            "times",
-            "ftime",
-            "localtime*",
-            "gmtime*",
-            "mktime",
-            "strftime",
-            "ctime*",
-            "asctime*",
-            "difftime",
-            "timespec_get",
-            "_ZNSt6chrono*",
-        ],
+        "time clock gettimeofday clock_* times ftime localtime* gmtime* mktime strftime ctime* asctime* \
+         difftime timespec_get _ZNSt6chrono*",
         "what it gives differs from execution to execution; pass the time in",
     ),
     (
-        &[
-            "rand*",
-            "srand*",
-            "random*",
-            "srandom*",
-            "drand48",
-            "lrand48",
-            "mrand48",
-            "getrandom",
-            "getentropy",
-            "arc4random*",
-            "_ZNSt13random_device*",
-        ],
-        "what it gives differs from execution to execution; use __VERIFIER_nondet_int() or a generator of your own",
+        "rand* srand* random* srandom* drand48 lrand48 mrand48 getrandom getentropy arc4random* \
+         _ZNSt13random_device*",
+        "what it gives differs from execution to execution; use __VERIFIER_nondet_int() or a generator \
+         of your own",
     ),
     (
-        &[
-            "__tsan_atomic128*",
-            "__atomic_load_16",
-            "__atomic_store_16",
-            "__atomic_exchange_16",
-            "__atomic_compare_exchange_16",
-            "__atomic_fetch_add_16",
-            "__atomic_fetch_sub_16",
-            "__atomic_fetch_and_16",
-            "__atomic_fetch_or_16",
-            "__atomic_fetch_xor_16",
-            "__atomic_load",
-            "__atomic_store",
-            "__atomic_exchange",
-            "__atomic_compare_exchange",
-        ],
+        "__tsan_atomic128* __atomic_load_16 __atomic_store_16 __atomic_exchange_16 \
+         __atomic_compare_exchange_16 __atomic_fetch_add_16 __atomic_fetch_sub_16 __atomic_fetch_and_16 \
+         __atomic_fetch_or_16 __atomic_fetch_xor_16 __atomic_load __atomic_store __atomic_exchange \
+         __atomic_compare_exchange",
         "atomic operations on more than 8 bytes are not instrumented; pack it into 8 bytes, or use a lock",
     ),
     (
-        &["dlopen", "dlsym", "dlclose", "dlmopen", "dladdr"],
+        "dlopen dlsym dlclose dlmopen dladdr",
         "code that is loaded at run time can't be instrumented; give its source files",
     ),
     (
-        &["syscall", "futex", "prctl", "arch_prctl", "ptrace", "brk", "sbrk"],
+        "syscall futex prctl arch_prctl ptrace brk sbrk",
         "what the kernel does then can't be modelled; use the functions of the C library",
     ),
     (
-        &[
-            "pthread_cancel",
-            "pthread_setcancel*",
-            "pthread_testcancel",
-            "pthread_atfork",
-            "getcontext",
-            "setcontext",
-            "makecontext",
-            "swapcontext",
-        ],
+        "pthread_cancel pthread_setcancel* pthread_testcancel pthread_atfork getcontext setcontext \
+         makecontext swapcontext",
         "threads that are ended or switched from outside can't be modelled",
     ),
     (
-        &["*basic_filebuf*", "*basic_ifstream*", "*basic_ofstream*", "*basic_fstream*", "*10filesystem*"],
+        "*basic_filebuf* *basic_ifstream* *basic_ofstream* *basic_fstream* *10filesystem*",
         "files outlive an execution and can't be put back; keep the data in memory",
     ),
 ];
@@ -372,7 +115,8 @@ pub enum Judgement {
 /// The clock that waits of C++ with a time ask, as the linker knows it and as gcc's intermediate code does.
 const CLOCK: [&str; 2] = ["_ZNSt6chrono3_V212steady_clock3nowEv", "std::chrono::_V2::steady_clock::now"];
 
-/// The files of the C++ library that ask for the time only to wait: what they get decides nothing but whether a wait timed out.
+/// The files of the C++ library that ask for the time only to wait: what they get decides nothing but whether
+/// a wait timed out.
 const WAITING: [&str; 5] =
     ["/condition_variable:", "/mutex:", "/shared_mutex:", "/future:", "/bits/atomic_futex.h:"];
 
@@ -380,7 +124,8 @@ fn only_waits(place: &str) -> bool {
     place.contains("/include/c++/") && WAITING.iter().any(|file| place.contains(file))
 }
 
-/// Notes where a function is called: the first place, but of the clock one that does not only wait, if there is one.
+/// Notes where a function is called: the first place, but of the clock one that does not only wait, if there
+/// is one.
 pub fn note_call(calls: &mut BTreeMap<String, String>, name: &str, place: impl FnOnce() -> String) {
     match calls.get(name) {
         Some(known) if !(CLOCK.contains(&name) && only_waits(known)) => {}
@@ -393,7 +138,8 @@ pub fn note_call(calls: &mut BTreeMap<String, String>, name: &str, place: impl F
     }
 }
 
-/// Whether the program asks for the time, other than to wait for so long; if so, where, as far as that is known.
+/// Whether the program asks for the time, other than to wait for so long; if so, where, as far as that is
+/// known.
 pub fn asks_for_time(needed: &BTreeSet<String>, calls: &BTreeMap<String, String>) -> Option<String> {
     let place = CLOCK.iter().find_map(|name| calls.get(*name));
     (needed.contains(CLOCK[0]) && !place.is_some_and(|place| only_waits(place)))
@@ -402,12 +148,11 @@ pub fn asks_for_time(needed: &BTreeSet<String>, calls: &BTreeMap<String, String>
 
 /// Judges a name that neither the program nor the runtime nor the support defines.
 pub fn judge(name: &str) -> Judgement {
-    if HARMLESS.contains(&name) || is_math(name) {
+    if HARMLESS.iter().any(|names| has(names, name)) || is_math(name) {
         return Judgement::Harmless;
     }
-    if let Some((_, why)) =
-        REFUSED.iter().find(|(names, _)| names.iter().any(|pattern| matches(pattern, name)))
-    {
+    let refused = |names: &str| names.split(' ').any(|pattern| matches(pattern, name));
+    if let Some((_, why)) = REFUSED.iter().find(|(names, _)| refused(names)) {
         return Judgement::Refused(why);
     }
     let linked = ["_Z", "__cxa_", "__gxx_", "_Unwind_", "__gcc_", "__cxx", "__dynamic_cast", "__once_proxy"];
@@ -448,9 +193,13 @@ pub fn readable(name: &str) -> String {
     if parts.is_empty() { name.to_owned() } else { parts.join("::") }
 }
 
+/// Whether a name is among those of a table.
+fn has(names: &str, name: &str) -> bool {
+    names.split(' ').any(|other| other == name)
+}
+
 fn is_math(name: &str) -> bool {
-    let is = |name: &str| MATH.contains(&name);
-    is(name) || name.strip_suffix(['f', 'l']).is_some_and(is)
+    has(MATH, name) || name.strip_suffix(['f', 'l']).is_some_and(|name| has(MATH, name))
 }
 
 /// Arithmetic that compilers call functions for: `__udivti3`, `__popcountdi2`, `__mulxc3`.

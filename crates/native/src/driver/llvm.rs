@@ -1,65 +1,43 @@
 //! What clang's thread instrumentation leaves out, put into its intermediate code.
 //!
-//! `-fsanitize=thread` announces reads and writes for a race detector, which may miss some. A checker may not. So the
-//! instrumented code is looked at once more, line by line, in LLVM's textual form:
-//! * accesses of types whose size is none of 1, 2, 4, 8 and 16 bytes (`long double`, bit-fields of three bytes, wide
-//!   vectors) get an announcement of a range;
-//! * structures that are passed by value in memory are copied by the backend, after the last chance to announce it: they
-//!   are copied, announced, to a place of the caller's own first, and that place is passed;
-//! * what can't be repaired is refused where it stands: inline assembly that does something, functions that are marked
-//!   so that they are not instrumented, atomic operations that the instrumentation does not know.
+//! `-fsanitize=thread` announces reads and writes for a race detector, which may miss some. A checker may
+//! not. So the instrumented code is looked at once more, line by line, in LLVM's textual form:
+//! * accesses of types whose size is none of 1, 2, 4, 8 and 16 bytes (`long double`, bit-fields of three
+//!   bytes, wide vectors) get an announcement of a range;
+//! * structures that are passed by value in memory are copied by the backend, after the last chance to
+//!   announce it: they are copied, announced, to a place of the caller's own first, and that place is passed;
+//! * what can't be repaired is refused where it stands: inline assembly that does something, functions that
+//!   are marked so that they are not instrumented, atomic operations that the instrumentation does not know.
 
 mod places;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use places::Places;
+use places::DebugLocations;
 use text::{callee_and_arguments, closing, fields, plain_name, quoted, type_and_rest};
 
+use super::BuildError;
+use super::audit::{Audit, refusal_of_assembly, refusal_of_exempt};
 use super::library::note_call;
-use super::{Audited, BuildError};
 
 /// Types that the instrumentation always announces, or knows why not.
 const ANNOUNCED: [&str; 11] =
     ["i8", "i16", "i32", "i64", "i128", "ptr", "half", "bfloat", "float", "double", "fp128"];
 
-/// Inline assembly that does nothing under sequential consistency.
-const IDLE: [&str; 9] = ["", "nop", "pause", "rep; nop", "rep;nop", "rep nop", "mfence", "lfence", "sfence"];
-
-/// Intrinsic functions that take a pointer but neither read nor write what the program keeps there, or work on the frame of
-/// their caller.
-const HARMLESS: [&str; 22] = [
-    "dbg.",
-    "lifetime.",
-    "va_start",
-    "va_end",
-    "va_copy",
-    "threadlocal.address",
-    "stacksave",
-    "stackrestore",
-    "eh.",
-    "frameaddress",
-    "returnaddress",
-    "addressofreturnaddress",
-    "prefetch",
-    "objectsize",
-    "ptr.annotation",
-    "var.annotation",
-    "ptrmask",
-    "launder.invariant",
-    "strip.invariant",
-    "invariant.",
-    "assume",
-    "is.constant",
-];
+/// Intrinsic functions that take a pointer but neither read nor write what the program keeps there, or work
+/// on the frame of their caller.
+const HARMLESS: &str = "\
+    dbg. lifetime. va_start va_end va_copy threadlocal.address stacksave stackrestore eh. frameaddress \
+    returnaddress addressofreturnaddress prefetch objectsize ptr.annotation var.annotation ptrmask \
+    launder.invariant strip.invariant invariant. assume is.constant";
 
 /// Looks through a module and repairs it.
 ///
 /// # Errors
 /// If it has something that can't be repaired.
-pub fn repair(module: &str) -> Result<Audited, BuildError> {
-    let places = Places::of(module);
+pub fn repair(module: &str) -> Result<Audit, BuildError> {
+    let places = DebugLocations::of(module);
     let instrumented: BTreeSet<&str> = module
         .lines()
         .filter(|line| line.starts_with("attributes #") && line.contains("sanitize_thread"))
@@ -88,11 +66,11 @@ pub fn repair(module: &str) -> Result<Audited, BuildError> {
             text += declaration;
         }
     }
-    Ok(Audited { text, calls, doubts: Vec::new() })
+    Ok(Audit { text, calls, doubts: Vec::new() })
 }
 
 struct Repairer<'a> {
-    places: Places<'a>,
+    places: DebugLocations<'a>,
     /// The groups of attributes (`#3`) of functions that are instrumented.
     instrumented: BTreeSet<&'a str>,
     text: String,
@@ -116,8 +94,8 @@ impl Body {
         self.lines.iter().rev().map(String::as_str).filter(|line| !line.trim_start().starts_with('#'))
     }
 
-    /// Whether a call has just done an atomic load: `atomic i32, ptr @x seq_cst, align 4`. A pointer is made of its result
-    /// in between.
+    /// Whether a call has just done an atomic load: `atomic i32, ptr @x seq_cst, align 4`. A pointer is made
+    /// of its result in between.
     fn has_loaded(&self, load: &str) -> bool {
         let address =
             fields(load).get(1).and_then(|address| address.strip_prefix("ptr ")).unwrap_or_default();
@@ -176,14 +154,7 @@ impl Repairer<'_> {
             || memory.iter().any(|word| operation.contains(word))
         {
             let name = head.split_once('@').and_then(|(_, rest)| rest.split('(').next()).unwrap_or_default();
-            return Err(self.refuse(
-                line,
-                &format!(
-                    "the function `{}` is marked so that it is not instrumented, so what it reads and writes can't be \
-                     seen; take the attribute away",
-                    plain_name(name)
-                ),
-            ));
+            return Err(self.refuse(line, &refusal_of_exempt(plain_name(name))));
         }
         Ok(line.to_owned())
     }
@@ -256,7 +227,7 @@ impl Repairer<'_> {
         };
         let name = plain_name(callee);
         if let Some(intrinsic) = callee.strip_prefix("@llvm.") {
-            let known = HARMLESS.iter().any(|harmless| intrinsic.starts_with(harmless));
+            let known = HARMLESS.split(' ').any(|harmless| intrinsic.starts_with(harmless));
             let points = fields(arguments).iter().any(|argument| argument.starts_with("ptr"));
             if points && !known {
                 return Err(
@@ -275,18 +246,8 @@ impl Repairer<'_> {
 
     fn assembly(&self, line: &str, operation: &str) -> Result<(), BuildError> {
         let Some((_, assembly)) = operation.split_once(" asm ") else { return Ok(()) };
-        let template = quoted(assembly).unwrap_or_default();
-        let plain = template.replace("\\0A", ";").replace("\\09", " ").to_lowercase();
-        if IDLE.contains(&plain.trim_matches([' ', ';'])) {
-            return Ok(());
-        }
-        Err(self.refuse(
-            line,
-            &format!(
-                "inline assembly (`{template}`) is not supported: it can't be instrumented; use the compiler's built-in \
-                 operations (`__atomic_...`)"
-            ),
-        ))
+        let refusal = refusal_of_assembly(quoted(assembly).unwrap_or_default());
+        refusal.map_or(Ok(()), |why| Err(self.refuse(line, &why)))
     }
 
     /// Passes copies of structures that are passed by value, so that the copying is announced.
@@ -338,8 +299,8 @@ fn operation(line: &str) -> &str {
     }
 }
 
-/// How many bytes an access of a type touches. Of an integer those that have its bits: bit-fields of 24 bits may be all that an
-/// object has, although such a number takes four bytes in an array.
+/// How many bytes an access of a type touches. Of an integer those that have its bits: bit-fields of 24 bits
+/// may be all that an object has, although such a number takes four bytes in an array.
 fn bytes_of(kind: &str) -> String {
     let bits = kind.strip_prefix('i').and_then(|bits| bits.parse::<u64>().ok());
     bits.map_or_else(|| size_of(kind), |bits| bits.div_ceil(8).to_string())

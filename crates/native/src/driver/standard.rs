@@ -1,10 +1,11 @@
 //! The standards that a program is compiled for, and what they say of release sequences.
 //!
-//! A store that releases, and is read by one that acquires, orders what came before the one with what comes after the other. In C, and
-//! in C++ before C++20, that holds too if the value that is read was stored later, by the same thread, without release: such
-//! a store continues the release sequence. C++20 took it out (P0982); C has kept it, as far as we know: C23 counts
-//! as C, which can hide a race and invent none. Which standard a
-//! compiler follows, it says itself: by the macros that it defines. They are kept in the object, for who runs it.
+//! A store that releases, and is read by one that acquires, orders what came before the one with what comes
+//! after the other. In C, and in C++ before C++20, that holds too if the value that is read was stored later,
+//! by the same thread, without release: such a store continues the release sequence. C++20 took it out
+//! (P0982); C has kept it, as far as we know: C23 counts as C, which can hide a race and invent none. Which
+//! standard a compiler follows, it says itself: by the macros that it defines. They are kept in the object,
+//! for who runs it.
 
 use std::fmt;
 
@@ -100,8 +101,8 @@ impl ReleaseSequences {
         ReleaseSequences { standards }
     }
 
-    /// Whether a store of the thread that released does. Where files differ it does, so that no race is told that one of them
-    /// rules out.
+    /// Whether a store of the thread that released does. Where files differ it does, so that no race is told
+    /// that one of them rules out.
     pub fn own_stores_continue(&self) -> bool {
         self.standards.is_empty() || self.standards.iter().any(|standard| standard.own_stores_continue())
     }

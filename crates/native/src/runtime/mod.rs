@@ -16,7 +16,6 @@ mod threads;
 
 pub use memory::leaks::Leak;
 pub use options::{Built, MainExits, Native, Options, Races, Statuses, load};
-pub use report::symbolizer::{Frame, Spot, Symbolizer};
 pub use system::stubs::{names, stub_assembly};
 pub use threads::run::NativeRun;
 
@@ -38,7 +37,7 @@ fn interposed() -> Vec<system::stubs::Stub> {
     sync::once::interposed(&mut list);
     sync::attributes::interposed(&mut list);
     system::choice::interposed(&mut list);
-    memory::blocks::interposed(&mut list);
+    memory::copies::interposed(&mut list);
     memory::indices::interposed(&mut list);
     system::stdio::interposed(&mut list);
     system::time::interposed(&mut list);

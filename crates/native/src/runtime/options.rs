@@ -2,16 +2,15 @@
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
-use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
 pub use crate::driver::Built;
 use crate::driver::ReleaseSequences;
+use crate::symbols::Symbols;
 
 use super::memory::image::Image;
-use super::report::symbolizer::Symbolizer;
-use super::threads::world::World;
+use super::threads::runtime::Runtime;
 
 /// What happens when accesses of memory race.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +43,7 @@ pub enum Statuses {
 }
 
 /// How a program is checked.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// What happens when accesses race.
     pub races: Races,
@@ -56,18 +55,18 @@ pub struct Options {
     pub spurious_wakeups: bool,
     /// The size of each thread's stack, in bytes.
     pub stack_size: usize,
-    /// How many executions there are to each one that is replayed in another order, to see whether its labels tell all;
-    /// 0 for none.
+    /// How many executions there are to each one that is replayed in another order, to see whether its labels
+    /// tell all; 0 for none.
     pub self_check: u32,
-    /// Whether places of an execution are saved, so that not every step has to be taken again that leads there. Nothing else
-    /// depends on it.
+    /// Whether places of an execution are saved, so that not every step has to be taken again that leads
+    /// there. Nothing else depends on it.
     pub snapshots: bool,
     /// How much CPU time a thread may use between two operations.
     pub patience: Duration,
     /// What `main` is given besides the name of the program.
     pub arguments: Vec<String>,
     /// Tells places and names to people.
-    pub symbols: Option<Rc<dyn Symbolizer>>,
+    pub symbols: Option<Rc<Symbols>>,
 }
 
 impl Default for Options {
@@ -87,60 +86,49 @@ impl Default for Options {
     }
 }
 
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
-            .field("races", &self.races)
-            .field("main_exits", &self.main_exits)
-            .field("exit_status", &self.exit_status)
-            .field("spurious_wakeups", &self.spurious_wakeups)
-            .field("stack_size", &self.stack_size)
-            .field("self_check", &self.self_check)
-            .field("snapshots", &self.snapshots)
-            .field("patience", &self.patience)
-            .field("arguments", &self.arguments)
-            .finish_non_exhaustive()
-    }
-}
-
 /// A compiled program in memory, to be checked.
 pub struct Native {
-    pub(super) world: Rc<UnsafeCell<World>>,
+    pub(super) runtime: Rc<UnsafeCell<Runtime>>,
     release_sequences: ReleaseSequences,
 }
 
 impl Native {
-    /// The thread that was stopped last because it came to no operation, and where in its loop it was then: anywhere.
+    /// The thread that was stopped last because it came to no operation, and where in its loop it was then:
+    /// anywhere.
     pub fn stuck(&self) -> Option<(String, mazurka_program::Place)> {
-        super::threads::run::open(&self.world).stuck.clone()
+        super::threads::run::open(&self.runtime).search.stuck.clone()
     }
 
-    /// What the next search may take, from now on: time, and memory of this process besides what it has now. When it is used up, the
-    /// search ends in the middle of a step. Nothing else ends: to tell a failure takes what it takes.
+    /// What the next search may take, from now on: time, and memory of this process besides what it has now.
+    /// When it is used up, the search ends in the middle of a step. Nothing else ends: to tell a failure
+    /// takes what it takes.
     pub fn limit(&self, time: Option<Duration>, memory: Option<u64>) {
         super::system::limits::set(time, memory);
     }
 
-    /// The memory that was never freed and could not be reached at the end of some execution in which nothing went wrong.
+    /// The memory that was never freed and could not be reached at the end of some execution in which nothing
+    /// went wrong.
     pub fn leaks(&self) -> Vec<super::Leak> {
-        super::threads::run::open(&self.world).leaks.list()
+        super::threads::run::open(&self.runtime).search.leaks.list()
     }
 
-    /// Whether the program waits at condition variables, and was not asked how it bears waits that end of themselves.
+    /// Whether the program waits at condition variables, and was not asked how it bears waits that end of
+    /// themselves.
     pub fn was_spared_wakeups(&self) -> bool {
-        let world = super::threads::run::open(&self.world);
-        world.has_waits && !world.options.spurious_wakeups
+        let runtime = super::threads::run::open(&self.runtime);
+        runtime.search.has_waits && !runtime.search.options.spurious_wakeups
     }
 
     /// The rule for release sequences by which data races were looked for, if it made a difference which one.
     pub fn release_rule(&self) -> Option<&ReleaseSequences> {
-        let decided = super::threads::run::open(&self.world).watch.stored_after_release;
+        let decided = super::threads::run::open(&self.runtime).execution.races.stored_after_release;
         decided.then_some(&self.release_sequences)
     }
 
-    /// What the program does that is not supported, if an execution has come to it. The search has ended there.
+    /// What the program does that is not supported, if an execution has come to it. The search has ended
+    /// there.
     pub fn refusal(&self) -> Option<String> {
-        super::threads::run::open(&self.world).refused.clone()
+        super::threads::run::open(&self.runtime).search.refused.clone()
     }
 }
 
@@ -153,12 +141,12 @@ pub fn load(built: &Built, options: Options) -> Result<Native, String> {
     image.unwinds = built.unwinds;
     let at = |offset: &u64| image.base + *offset as usize;
     let (init, fini) = (built.init_array.iter().map(at).collect(), built.fini_array.iter().map(at).collect());
-    let mut world = World::new(image, options)?;
-    (world.init, world.fini) = (init, fini);
-    world.mark_zones();
+    let mut runtime = Runtime::new(image, options)?;
+    (runtime.search.init, runtime.search.fini) = (init, fini);
+    runtime.mark_redzones();
     // SAFETY: the function has no conditions.
-    world.errno = unsafe { libc::__errno_location() };
+    runtime.search.errno = unsafe { libc::__errno_location() };
     let release_sequences = built.release_sequences.clone();
-    world.watch.own_stores_continue = release_sequences.own_stores_continue();
-    Ok(Native { world: Rc::new(UnsafeCell::new(world)), release_sequences })
+    runtime.execution.races.own_stores_continue = release_sequences.own_stores_continue();
+    Ok(Native { runtime: Rc::new(UnsafeCell::new(runtime)), release_sequences })
 }

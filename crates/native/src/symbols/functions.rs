@@ -3,7 +3,7 @@
 use gimli::{AttributeValue, DebuggingInformationEntry, Operation, X86_64};
 
 use super::Bytes;
-use super::types::{Reading, TypeId, Types};
+use super::types::{TypeId, Types, UnitReader};
 
 /// A function, as far as its variables have places relative to the frame pointer.
 #[derive(Debug)]
@@ -39,7 +39,8 @@ impl Function {
     }
 }
 
-/// The functions of a unit while it is read: those around the present entry, with how deep they and their blocks are.
+/// The functions of a unit while it is read: those around the present entry, with how deep they and their
+/// blocks are.
 #[derive(Debug, Default)]
 pub struct Scopes {
     /// Of functions and blocks: depth, range of code.
@@ -58,7 +59,7 @@ impl Scopes {
     }
 }
 
-impl Reading<'_> {
+impl UnitReader<'_> {
     /// Notes an entry that is a function, a block, or a variable of one.
     pub fn note_function(
         &self,
@@ -86,15 +87,8 @@ impl Reading<'_> {
                 };
                 let Some(&(_, scope)) = scopes.open.last() else { return };
                 let Some(offset) = self.frame_offset(entry) else { return };
-                let origin = match entry.attr_value(gimli::DW_AT_abstract_origin) {
-                    Some(AttributeValue::UnitRef(offset)) => self.unit.entry(offset).ok(),
-                    _ => None,
-                };
-                let of = |name| entry.attr_value(name).or_else(|| origin.as_ref()?.attr_value(name));
-                let text = |name| self.text(entry, name).or_else(|| self.text(origin.as_ref()?, name));
-                let Some(name) = text(gimli::DW_AT_name) else { return };
-                let kind = self.type_of(types, of(gimli::DW_AT_type));
-                let size = types.get(kind).map_or(0, |kind| kind.size);
+                let declared = self.declared(types, entry, gimli::DW_AT_abstract_origin);
+                let Some((name, kind, size)) = declared else { return };
                 function.locals.push(Local { offset, size, name, kind, scope });
             }
             _ => {}
@@ -127,10 +121,8 @@ impl Reading<'_> {
     }
 
     fn frame_offset(&self, entry: &DebuggingInformationEntry<Bytes>) -> Option<i64> {
-        let expression = entry.attr_value(gimli::DW_AT_location)?.exprloc_value()?;
-        let mut operations = expression.operations(self.unit.encoding());
-        match (operations.next().ok()??, operations.next().ok()?) {
-            (Operation::FrameOffset { offset }, None) => Some(offset),
+        match self.only_operation(entry)? {
+            Operation::FrameOffset { offset } => Some(offset),
             _ => None,
         }
     }

@@ -2,7 +2,8 @@
 
 use crate::driver::readable;
 
-/// The type at the beginning of a mangled text, if it is that of an object that can be called: a lambda, or a class.
+/// The type at the beginning of a mangled text, if it is that of an object that can be called: a lambda, or a
+/// class.
 pub(crate) fn callable(mangled: &str) -> Option<String> {
     let mut rest = mangled;
     // References to one are as good.
@@ -17,8 +18,8 @@ pub(crate) fn callable(mangled: &str) -> Option<String> {
     named.then(|| readable(&text)).filter(|name| !name.starts_with("_Z"))
 }
 
-/// A lambda of a function: `4mainEUlvE_` is the first of `main`, `4mainEUlvE0_` the second; clang has `4mainE3$_0` and
-/// `4mainE3$_1`.
+/// A lambda of a function: `4mainEUlvE_` is the first of `main`, `4mainEUlvE0_` the second; clang has
+/// `4mainE3$_0` and `4mainE3$_1`.
 fn lambda(local: &str) -> Option<String> {
     let (function, number) = match local.split_once("EUl") {
         Some((function, rest)) => {

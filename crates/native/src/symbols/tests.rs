@@ -38,6 +38,11 @@ fn stub() -> String {
     text + "\t.section .note.GNU-stack,\"\",@progbits\n"
 }
 
+/// The name of a variable at an address.
+fn static_name(symbols: &Symbols, address: u64, size: u64) -> Option<String> {
+    symbols.name(&Storage::Static { address }, size)
+}
+
 fn address_of(object: &Path, name: &str) -> u64 {
     let bytes = std::fs::read(object).expect("the object");
     let file = object::File::parse(bytes.as_slice()).expect("an object");
@@ -74,21 +79,21 @@ fn variables_have_names_and_values() {
             (64, &[0, 0, 0, 0, 0, 0, 0xf8, 0x3f], "queue.weight", "1.5"),
             (17, &[3, 0], "queue.slots[2].x+1", "0x3"),
         ] {
-            let told =
-                (symbols.name(queue + offset, bytes.len() as u64), symbols.value(queue + offset, bytes));
-            assert_eq!(told, (Some(name.to_owned()), value.to_owned()), "{compiler}");
+            let storage = Storage::Static { address: queue + offset };
+            let told = (symbols.name(&storage, bytes.len() as u64), symbols.value(&storage, bytes));
+            assert_eq!(told, (Some(name.to_owned()), Some(value.to_owned())), "{compiler}");
         }
         let matrix = address_of(&built.object, "matrix");
-        assert_eq!(symbols.name(matrix + 24, 4).as_deref(), Some("matrix[1][2]"), "{compiler}");
-        assert_eq!(symbols.name(matrix, 48).as_deref(), Some("matrix"), "{compiler}");
-        let named = |name| symbols.name(address_of(&built.object, name), 2);
+        assert_eq!(static_name(&symbols, matrix + 24, 4).as_deref(), Some("matrix[1][2]"), "{compiler}");
+        assert_eq!(static_name(&symbols, matrix, 48).as_deref(), Some("matrix"), "{compiler}");
+        let named = |name| static_name(&symbols, address_of(&built.object, name), 2);
         assert_eq!(named("hidden").as_deref(), Some("hidden"), "{compiler}");
         let work = address_of(&built.object, "work");
         assert_eq!(symbols.function(work + 1).as_deref(), Some("work"), "{compiler}");
         let place = symbols.place(work + 1).expect("a place");
         assert_eq!((place.file, place.line), (source.display().to_string(), 14), "{compiler}");
         assert_eq!(symbols.place(1), None, "{compiler}");
-        assert_eq!(symbols.name(1 << 40, 4), None, "{compiler}");
+        assert_eq!(static_name(&symbols, 1 << 40, 4), None, "{compiler}");
     }
     std::fs::remove_file(&source).expect("it was there");
     assert!(compilers > 0, "there is no compiler");
@@ -97,6 +102,7 @@ fn variables_have_names_and_values() {
 #[test]
 fn what_can_not_be_read_has_no_names() {
     let symbols = Symbols::new(Path::new("/nowhere"));
-    assert_eq!((symbols.name(16, 4), symbols.place(16), symbols.function(16)), (None, None, None));
-    assert_eq!(symbols.value(16, &[0x10, 0x20]), "0x2010");
+    assert_eq!((static_name(&symbols, 16, 4), symbols.place(16), symbols.function(16)), (None, None, None));
+    assert_eq!(symbols.value(&Storage::Static { address: 16 }, &[0x10, 0x20]), None);
+    assert_eq!(Types::default().value(None, &[0x10, 0x20]), "0x2010");
 }

@@ -1,8 +1,9 @@
-//! Types of variables, as the debugging information has them: only what naming parts and writing values needs.
+//! Types of variables, as the debugging information has them: only what naming parts and writing values
+//! needs.
 
 use std::collections::HashMap;
 
-use gimli::{AttributeValue, DwAt, Dwarf, Reader, Unit, UnitOffset};
+use gimli::{AttributeValue, DebuggingInformationEntry, DwAt, Dwarf, Operation, Reader, Unit, UnitOffset};
 
 use super::Bytes;
 
@@ -144,8 +145,8 @@ impl Types {
         Part { path, kind: whole.then_some(id) }
     }
 
-    /// The member that has some bytes. Those of a union overlap: best is one that has a part of just these bytes, then the
-    /// smallest.
+    /// The member that has some bytes. Those of a union overlap: best is one that has a part of just these
+    /// bytes, then the smallest.
     fn member<'m>(&self, members: &'m [Member], offset: u64, size: u64) -> Option<&'m Member> {
         let size_of = |member: &Member| self.get(member.kind).map_or(0, |kind| kind.size);
         let has = |member: &&Member| {
@@ -161,8 +162,8 @@ impl Types {
     }
 }
 
-/// Reads the types of one unit.
-pub struct Reading<'r> {
+/// Reads the types and variables of one unit.
+pub struct UnitReader<'r> {
     /// All of the debugging information.
     pub dwarf: &'r Dwarf<Bytes>,
     /// The unit.
@@ -171,13 +172,33 @@ pub struct Reading<'r> {
     pub number: usize,
 }
 
-impl Reading<'_> {
-    /// The type that an entry says it has.
-    pub fn type_of(&self, types: &mut Types, value: Option<AttributeValue<Bytes>>) -> TypeId {
-        match value {
+impl UnitReader<'_> {
+    /// The name of a variable, its type, and how large that is. They may stand in another entry that it
+    /// refers to.
+    pub fn declared(
+        &self,
+        types: &mut Types,
+        entry: &DebuggingInformationEntry<Bytes>,
+        elsewhere: DwAt,
+    ) -> Option<(String, TypeId, u64)> {
+        let other = reference(entry, elsewhere).and_then(|offset| self.unit.entry(offset).ok());
+        let text = |entry| self.text(entry, gimli::DW_AT_name);
+        let name = text(entry).or_else(|| text(other.as_ref()?))?;
+        let own = |entry: &DebuggingInformationEntry<Bytes>| entry.attr_value(gimli::DW_AT_type);
+        let kind = match own(entry).or_else(|| own(other.as_ref()?)) {
             Some(AttributeValue::UnitRef(offset)) => self.read(types, offset, 0),
             _ => opaque(types),
-        }
+        };
+        Some((name, kind, types.get(kind).map_or(0, |kind| kind.size)))
+    }
+
+    /// What tells where a variable is, if it is told by one operation: more of them are for a thread's own
+    /// variable, or for something stranger.
+    pub fn only_operation(&self, entry: &DebuggingInformationEntry<Bytes>) -> Option<Operation<Bytes>> {
+        let expression = entry.attr_value(gimli::DW_AT_location)?.exprloc_value()?;
+        let mut operations = expression.operations(self.unit.encoding());
+        let first = operations.next().ok()??;
+        operations.next().ok()?.is_none().then_some(first)
     }
 
     fn read(&self, types: &mut Types, offset: UnitOffset, depth: usize) -> TypeId {
@@ -185,7 +206,8 @@ impl Reading<'_> {
         if let Some(&known) = types.known.get(&key) {
             return known;
         }
-        // It is known before it is read, as types can contain pointers to themselves and, in broken files, themselves.
+        // It is known before it is read, as types can contain pointers to themselves and, in broken files,
+        // themselves.
         let id = opaque(types);
         types.known.insert(key, id);
         if depth < 200
@@ -211,10 +233,8 @@ impl Reading<'_> {
     fn read_new(&self, types: &mut Types, offset: UnitOffset, depth: usize) -> Option<Type> {
         let entry = self.unit.entry(offset).ok()?;
         let size = entry.attr_value(gimli::DW_AT_byte_size).and_then(|size| size.udata_value()).unwrap_or(0);
-        let inner = |types: &mut Types| match entry.attr_value(gimli::DW_AT_type) {
-            Some(AttributeValue::UnitRef(offset)) => Some(self.read(types, offset, depth + 1)),
-            _ => None,
-        };
+        let of = reference(&entry, gimli::DW_AT_type);
+        let inner = |types: &mut Types| of.map(|offset| self.read(types, offset, depth + 1));
         let kind = match entry.tag() {
             gimli::DW_TAG_typedef
             | gimli::DW_TAG_const_type
@@ -236,9 +256,7 @@ impl Reading<'_> {
             gimli::DW_TAG_pointer_type
             | gimli::DW_TAG_reference_type
             | gimli::DW_TAG_rvalue_reference_type => {
-                if let Some(AttributeValue::UnitRef(offset)) = entry.attr_value(gimli::DW_AT_type) {
-                    types.waiting.push((types.pointees.len(), offset));
-                }
+                types.waiting.extend(of.map(|offset| (types.pointees.len(), offset)));
                 types.pointees.push(None);
                 return Some(Type { kind: Kind::Pointer(types.pointees.len() - 1), size: 8 });
             }
@@ -259,7 +277,7 @@ impl Reading<'_> {
     }
 
     /// The entries right below one, each as a function sees it.
-    fn children(&self, offset: UnitOffset, mut with: impl FnMut(&gimli::DebuggingInformationEntry<Bytes>)) {
+    fn children(&self, offset: UnitOffset, mut with: impl FnMut(&DebuggingInformationEntry<Bytes>)) {
         let Ok(mut tree) = self.unit.entries_tree(Some(offset)) else { return };
         let Ok(root) = tree.root() else { return };
         let mut children = root.children();
@@ -294,13 +312,9 @@ impl Reading<'_> {
             }
             let at =
                 entry.attr_value(gimli::DW_AT_data_member_location).map_or(Some(0), |at| at.udata_value());
-            if let (Some(at), Some(AttributeValue::UnitRef(kind))) = (at, entry.attr_value(gimli::DW_AT_type))
-            {
-                members.push((
-                    at,
-                    kind,
-                    self.text(entry, gimli::DW_AT_name).filter(|name| !is_base && is_for_people(name)),
-                ));
+            if let (Some(at), Some(kind)) = (at, reference(entry, gimli::DW_AT_type)) {
+                let name = self.text(entry, gimli::DW_AT_name);
+                members.push((at, kind, name.filter(|name| !is_base && is_for_people(name))));
             }
         });
         let read = members.into_iter().map(|(offset, kind, name)| Member {
@@ -333,9 +347,17 @@ impl Reading<'_> {
     }
 
     /// A text that an entry has.
-    pub fn text(&self, entry: &gimli::DebuggingInformationEntry<Bytes>, name: DwAt) -> Option<String> {
+    pub fn text(&self, entry: &DebuggingInformationEntry<Bytes>, name: DwAt) -> Option<String> {
         let text = self.dwarf.attr_string(self.unit, entry.attr_value(name)?).ok()?;
         Some(text.to_string_lossy().ok()?.into_owned())
+    }
+}
+
+/// The entry of the same unit that one refers to.
+fn reference(entry: &DebuggingInformationEntry<Bytes>, name: DwAt) -> Option<UnitOffset> {
+    match entry.attr_value(name)? {
+        AttributeValue::UnitRef(offset) => Some(offset),
+        _ => None,
     }
 }
 

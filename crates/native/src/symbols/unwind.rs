@@ -6,12 +6,11 @@ use std::collections::HashMap;
 use gimli::{BaseAddresses, CfaRule, EhFrame, Register, RegisterRule, UnwindContext, UnwindSection, X86_64};
 use object::{Object, ObjectSection};
 
-use super::Bytes;
-use crate::runtime::Frame;
+use super::{Bytes, Frame};
 
 /// Where the address that a function returns to and the frame pointer of its caller are.
 #[derive(Clone, Copy, Debug)]
-struct Rule {
+struct UnwindRule {
     register: Register,
     /// From that register to the top of the frame; the return address is right below.
     offset: i64,
@@ -20,21 +19,21 @@ struct Rule {
 }
 
 /// The tables of an object.
-pub struct Unwinding {
+pub struct UnwindTables {
     section: EhFrame<Bytes>,
     bases: BaseAddresses,
     /// By address.
-    known: RefCell<HashMap<u64, Option<Rule>>>,
+    known: RefCell<HashMap<u64, Option<UnwindRule>>>,
 }
 
-impl Unwinding {
+impl UnwindTables {
     /// Of a file, with the bytes of its section.
-    pub fn new(file: &object::File<'_>, bytes: Bytes) -> Unwinding {
+    pub fn new(file: &object::File<'_>, bytes: Bytes) -> UnwindTables {
         let at = |name| file.section_by_name(name).map_or(0, |section| section.address());
         let bases = BaseAddresses::default().set_eh_frame(at(".eh_frame")).set_text(at(".text"));
         let mut section = EhFrame::from(bytes);
         section.set_address_size(8);
-        Unwinding { section, bases, known: RefCell::default() }
+        UnwindTables { section, bases, known: RefCell::default() }
     }
 
     /// The frame of who called a function.
@@ -56,7 +55,7 @@ impl Unwinding {
         Some(Frame { place, stack: top, base })
     }
 
-    fn rule(&self, address: u64) -> Option<Rule> {
+    fn rule(&self, address: u64) -> Option<UnwindRule> {
         let entry = self.section.fde_for_address(&self.bases, address, EhFrame::cie_from_offset).ok()?;
         let mut context = UnwindContext::new();
         let row = entry.unwind_info_for_address(&self.section, &self.bases, &mut context, address).ok()?;
@@ -65,6 +64,6 @@ impl Unwinding {
             Some(RegisterRule::Offset(offset)) => Some(offset),
             _ => None,
         };
-        Some(Rule { register: *register, offset: *offset, base })
+        Some(UnwindRule { register: *register, offset: *offset, base })
     }
 }

@@ -12,8 +12,8 @@ impl Types {
             return hexadecimal(bytes);
         }
         let raw = bytes.iter().rev().fold(0_u64, |value, &byte| value << 8 | u64::from(byte));
-        let spare = 64 - 8 * bytes.len().clamp(1, 8) as u32;
-        let signed = (raw << spare).cast_signed() >> spare;
+        let bits = 8 * bytes.len().clamp(1, 8) as u32;
+        let signed = sign_extend(raw, bits);
         match kind {
             Kind::Signed => signed.to_string(),
             Kind::Unsigned => raw.to_string(),
@@ -28,13 +28,18 @@ impl Types {
             Kind::Float if bytes.len() == 8 => f64::from_bits(raw).to_string(),
             Kind::Pointer(_) if raw == 0 => "NULL".to_owned(),
             Kind::Enum(names) => {
-                let mask = u64::MAX >> spare;
+                let mask = u64::MAX >> (64 - bits);
                 let named = names.iter().find(|(value, _)| value.cast_unsigned() & mask == raw);
                 named.map_or_else(|| signed.to_string(), |(_, name)| name.clone())
             }
             _ => hexadecimal(bytes),
         }
     }
+}
+
+/// The low bits of a number, from 1 to 64 of them, as a number with a sign.
+pub(crate) fn sign_extend(value: u64, bits: u32) -> i64 {
+    (value << (64 - bits)).cast_signed() >> (64 - bits)
 }
 
 /// The last byte is the most significant.

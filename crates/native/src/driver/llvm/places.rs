@@ -1,19 +1,19 @@
-//! Places in the source of what stands in LLVM's textual form, from its metadata.
+//! DebugLocations in the source of what stands in LLVM's textual form, from its metadata.
 
 use std::collections::HashMap;
 
 use super::text::quoted;
 
 /// The metadata of a module, by number.
-pub struct Places<'a> {
+pub struct DebugLocations<'a> {
     nodes: HashMap<&'a str, &'a str>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> DebugLocations<'a> {
     /// Of a module's text.
-    pub fn of(module: &'a str) -> Places<'a> {
+    pub fn of(module: &'a str) -> DebugLocations<'a> {
         let node = |line: &'a str| line.starts_with('!').then(|| line.split_once(" = ")).flatten();
-        Places { nodes: module.lines().filter_map(node).collect() }
+        DebugLocations { nodes: module.lines().filter_map(node).collect() }
     }
 
     /// Where a line comes from, as `file:line:column`.

@@ -4,7 +4,7 @@
 pub fn fields(text: &str) -> Vec<&str> {
     let mut fields = Vec::new();
     let mut begin = 0;
-    let mut scan = Scan::default();
+    let mut scan = BracketScanner::default();
     for (at, c) in text.char_indices() {
         if scan.at_top(c) && c == ',' {
             fields.push(text[begin..at].trim());
@@ -21,7 +21,7 @@ pub fn fields(text: &str) -> Vec<&str> {
 /// Splits a type from what follows it.
 pub fn type_and_rest(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
-    let mut scan = Scan::default();
+    let mut scan = BracketScanner::default();
     for (at, c) in text.char_indices() {
         if scan.at_top(c) && c == ' ' {
             return Some((&text[..at], text[at..].trim_start()));
@@ -32,9 +32,9 @@ pub fn type_and_rest(text: &str) -> Option<(&str, &str)> {
 
 /// The arguments of a call: what is inside the parentheses that belong to the callee, and the callee.
 pub fn callee_and_arguments(call: &str) -> Option<(&str, &str)> {
-    // Attributes of the result may have parentheses too, and a function type (`i32 (ptr, ...)`): the callee is a name that is
-    // followed at once by its parenthesis.
-    let mut scan = Scan::default();
+    // Attributes of the result may have parentheses too, and a function type (`i32 (ptr, ...)`): the callee
+    // is a name that is followed at once by its parenthesis.
+    let mut scan = BracketScanner::default();
     let mut name = None;
     for (at, c) in call.char_indices() {
         let top = scan.at_top(c);
@@ -60,7 +60,7 @@ pub fn plain_name(name: &str) -> &str {
 
 /// Where the bracket is closed that was opened just before the text.
 pub fn closing(text: &str) -> Option<usize> {
-    let mut scan = Scan { depth: 1, quoted: false };
+    let mut scan = BracketScanner { depth: 1, quoted: false };
     text.char_indices().find_map(|(at, c)| {
         scan.at_top(c);
         (scan.depth == 0).then_some(at)
@@ -74,12 +74,12 @@ pub fn quoted(text: &str) -> Option<&str> {
 }
 
 #[derive(Default)]
-struct Scan {
+struct BracketScanner {
     depth: usize,
     quoted: bool,
 }
 
-impl Scan {
+impl BracketScanner {
     /// Goes on by a character, and says whether it stands outside of brackets and quotes.
     fn at_top(&mut self, c: char) -> bool {
         let before = self.depth;

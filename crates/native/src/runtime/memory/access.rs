@@ -1,82 +1,83 @@
 //! Accesses of memory that the compiler announces: `__tsan_read4` and its kin.
 //!
-//! Each is called before the access is made. If others can notice it, the thread stops here, and makes the access when its
-//! step is taken.
+//! Each is called before the access is made. If others can notice it, the thread stops here, and makes the
+//! access when its step is taken.
 #![allow(unsafe_code)]
 
 use mazurka_program::{Access, AccessKind, Location};
+use mazurka_threads::races::Order;
 
 use super::layout::peek;
-use super::shadow::{NOBODYS, is_location, is_quiet};
+use super::shadow::{REDZONE, is_invisible, is_location};
 use super::{bounds, heap};
 use crate::runtime::system::limits;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::operation::{Operation, Step};
-use crate::runtime::threads::thread::Order;
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::operation::{CurrentStep, Operation};
+use crate::runtime::threads::runtime::{Execution, Runtime, Search, StepState, current};
 
 /// A thread is about to access `N` bytes.
 #[inline(always)]
 fn access<const N: usize>(address: usize, place: usize, kind: AccessKind) {
-    let world = current();
-    if world.is_null() {
+    let runtime = current();
+    if runtime.is_null() {
         return;
     }
-    // SAFETY: a thread of the world runs here, so that nobody else uses it.
-    unsafe { announce::<N>(world, address, place, kind, Order::Plain) }
+    // SAFETY: a thread of the program runs here, so that nobody else uses it.
+    unsafe { announce::<N>(runtime, address, place, kind, Order::Plain) }
 }
 
 /// # Safety
-/// A thread of the world must run here.
+/// A thread of the program must run here.
 #[inline(always)]
 pub(crate) unsafe fn announce<const N: usize>(
-    world: *mut World,
+    runtime: *mut Runtime,
     address: usize,
     place: usize,
     kind: AccessKind,
     order: Order,
 ) {
-    // SAFETY: by the contract of this function nobody else uses the world. The shadow has as many words as it says.
+    // SAFETY: by the contract of this function nobody else uses the runtime. The shadow has as many words as
+    // it says.
     unsafe {
-        let Some((word, rest)) = (*world).shadow.word(address) else {
+        let Some((word, rest)) = (*runtime).search.shadow.word(address) else {
             announce_any(address, N, place, kind, order);
             return;
         };
         let first = *word;
-        if rest < N || first == NOBODYS || *word.add(N - 1) == NOBODYS {
+        if rest < N || first == REDZONE || *word.add(N - 1) == REDZONE {
             announce_any(address, N, place, kind, order);
             return;
         }
-        if (*world).alone {
-        } else if is_quiet(first, (*world).running, !kind.is_read())
+        if !(*runtime).execution.concurrent {
+        } else if is_invisible(first, (*runtime).running().0, !kind.is_read())
             && std::slice::from_raw_parts(word, N).iter().all(|&other| other == first)
         {
-            if (*world).expose && (*world).expose(address, N, kind) {
+            if (*runtime).search.expose && (*runtime).expose(address, N, kind) {
                 announce_any(address, N, place, kind, order);
                 return;
             }
-            if !kind.is_read() && !(*world).is_own_stack(address) {
-                (*world).me().quiet.clear();
+            if !kind.is_read() && !(*runtime).is_own_stack(address) {
+                (*runtime).me().buffers.detector.clear();
             }
-        } else if is_location(first) && (*world).partition.is(first, address, N) {
-            arrive::operate_access(world, Access::one(Location(first), kind), place, order);
+        } else if is_location(first) && (*runtime).search.partition.is(first, address, N) {
+            arrive::operate_access(runtime, Access::one(Location(first), kind), place, order);
             match kind {
                 AccessKind::Read if N <= 8 => {
                     let value = peek(address, N);
-                    (*world).quiet_read(place, Location(first), value);
+                    (*runtime).note_read(place, Location(first), value);
                 }
                 // Who announces an atomic one tells whether it changes anything.
                 AccessKind::Update if order != Order::Plain => {}
-                _ => (*world).me().quiet.clear(),
+                _ => (*runtime).me().buffers.detector.clear(),
             }
         } else {
             announce_any(address, N, place, kind, order);
             return;
         }
         // Now, when the access is about to be made: somebody may have freed it in the meantime.
-        if !heap::is_fine(world, address, N) {
-            bounds::check(&mut *world, address, N, place, kind);
+        if !heap::is_fine(runtime, address, N) {
+            bounds::check(&mut *runtime, address, N, place, kind);
         }
     }
 }
@@ -102,15 +103,15 @@ pub(crate) fn announce_range(
     order: Order,
     comparison: Option<Comparison>,
 ) -> bool {
-    let mut ranges = Ranges { accesses: Touched::default(), order, comparison };
-    // SAFETY: a thread of the world runs here. The reference ends before the thread is suspended.
+    let mut ranges = MultiAccess { accesses: AccessSlice::default(), order, comparison };
+    // SAFETY: a thread of the program runs here. The reference ends before the thread is suspended.
     let many = {
-        let world = unsafe { &mut *current() };
+        let runtime = unsafe { &mut *current() };
         if limits::reached().is_some() {
-            world.stop_at_limit();
+            arrive::stop_at_limit(runtime);
         }
-        bounds::check_extent(world, address, size, place, kind);
-        world.notice(address, size, kind, &mut ranges.accesses)
+        bounds::check_extent(runtime, address, size, place, kind);
+        runtime.notice(address, size, kind, &mut ranges.accesses)
     };
     match (many, ranges.accesses.first) {
         (1, Some(access)) if comparison.is_none() => {
@@ -120,10 +121,11 @@ pub(crate) fn announce_range(
         (0, _) => {}
         _ => arrive::operate(&mut ranges, place),
     }
-    // SAFETY: as above. What nobody can notice is the end of a loop only if it is a write that the stack does not tell.
+    // SAFETY: as above. What nobody can notice is the end of a loop only if it is a write that the stack does
+    // not tell.
     unsafe {
         if many > 0 || !kind.is_read() && !(*current()).is_own_stack(address) {
-            (*current()).me().quiet.clear();
+            (*current()).me().buffers.detector.clear();
         }
     }
     // SAFETY: as above. Somebody may have freed it in the meantime.
@@ -131,9 +133,9 @@ pub(crate) fn announce_range(
     many > 0
 }
 
-/// What a step touches, in the world's list: a frame that is suspended owns nothing.
+/// The accesses of a step, as a part of the program's list: a frame that is suspended owns nothing.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Touched {
+pub(crate) struct AccessSlice {
     start: usize,
     len: usize,
     first: Option<Access>,
@@ -157,13 +159,13 @@ impl Comparison {
 }
 
 /// An access of several locations at once. All of it is atomic, or none.
-struct Ranges {
-    accesses: Touched,
+struct MultiAccess {
+    accesses: AccessSlice,
     order: Order,
     comparison: Option<Comparison>,
 }
 
-impl Operation for Ranges {
+impl Operation for MultiAccess {
     fn order(&self) -> Order {
         self.comparison.filter(Comparison::fails).map_or(self.order, |comparison| comparison.failure)
     }
@@ -172,15 +174,15 @@ impl Operation for Ranges {
         self.comparison.is_some_and(|comparison| comparison.fails())
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
-        let foresee = step.world.foresee;
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        let foresee = step.runtime.search.static_footprints;
         let fails = self.only_reads() && !foresee;
-        let World { label, touched, .. } = &mut *step.world;
-        let Touched { start, len, first } = self.accesses;
+        let Runtime { execution, step: StepState { label, .. }, .. } = &mut *step.runtime;
+        let AccessSlice { start, len, first } = self.accesses;
         match (len, first) {
             // One is not kept in the list.
             (1, Some(access)) => label.accesses.push(access),
-            _ => label.accesses.extend_from_slice(&touched[start..start + len]),
+            _ => label.accesses.extend_from_slice(&execution.touched[start..start + len]),
         }
         if fails {
             label.accesses.iter_mut().for_each(|access| access.kind = AccessKind::Read);
@@ -188,18 +190,19 @@ impl Operation for Ranges {
         label.varies |= self.comparison.is_some() && !foresee;
     }
 
-    fn describe(&self, _world: &World) -> String {
+    fn describe(&self, _runtime: &Runtime) -> String {
         String::new()
     }
 }
 
-impl World {
+impl Runtime {
     /// Makes a variable that a thread goes on reading a location. Says whether it is one now.
     #[cold]
     fn expose(&mut self, address: usize, size: usize, kind: AccessKind) -> bool {
-        let World { partition, shadow, running, .. } = self;
-        let exposed = kind.is_read() && partition.expose(shadow.words(address, size), address, *running);
-        self.expose = !exposed;
+        let running = self.running();
+        let Search { partition, shadow, .. } = &mut self.search;
+        let exposed = kind.is_read() && partition.expose(shadow.words(address, size), address, running.0);
+        self.search.expose = !exposed;
         exposed
     }
 
@@ -211,15 +214,16 @@ impl World {
     }
 
     /// Notes an access of the running thread; gives how many locations others can notice.
-    fn notice(&mut self, address: usize, size: usize, kind: AccessKind, touched: &mut Touched) -> usize {
-        if self.alone {
+    fn notice(&mut self, address: usize, size: usize, kind: AccessKind, touched: &mut AccessSlice) -> usize {
+        if !self.execution.concurrent {
             return 0;
         }
-        let start = self.touched.len();
-        let World { partition, shadow, touched: list, running, .. } = self;
-        partition.access(shadow, (address, size), (*running, kind), list);
+        let Search { partition, shadow, .. } = &mut self.search;
+        let Execution { schedule, touched: list, .. } = &mut self.execution;
+        let start = list.len();
+        partition.access(shadow, (address, size), (schedule.running.0, kind), list);
         let len = list.len() - start;
-        *touched = Touched { start, len, first: list.get(start).copied() };
+        *touched = AccessSlice { start, len, first: list.get(start).copied() };
         if len < 2 {
             list.truncate(start);
         }
@@ -227,30 +231,16 @@ impl World {
     }
 }
 
-macro_rules! callbacks {
-    ($($name:ident: $size:literal, $kind:ident;)*) => {
-        $(extern "C-unwind" fn $name(address: usize, place: usize) {
-            access::<$size>(address, place, AccessKind::$kind);
-        })*
-    };
+extern "C-unwind" fn read<const N: usize>(address: usize, place: usize) {
+    access::<N>(address, place, AccessKind::Read);
 }
 
-callbacks! {
-    read1: 1, Read;
-    read2: 2, Read;
-    read4: 4, Read;
-    read8: 8, Read;
-    read16: 16, Read;
-    write1: 1, Write;
-    write2: 2, Write;
-    write4: 4, Write;
-    write8: 8, Write;
-    write16: 16, Write;
-    update1: 1, Update;
-    update2: 2, Update;
-    update4: 4, Update;
-    update8: 8, Update;
-    update16: 16, Update;
+extern "C-unwind" fn write<const N: usize>(address: usize, place: usize) {
+    access::<N>(address, place, AccessKind::Write);
+}
+
+extern "C-unwind" fn update<const N: usize>(address: usize, place: usize) {
+    access::<N>(address, place, AccessKind::Update);
 }
 
 extern "C-unwind" fn read_range(address: usize, size: usize, place: usize) {
@@ -277,32 +267,25 @@ extern "C-unwind" fn nothing() -> usize {
     0
 }
 
+/// Makes entries for accesses of several sizes, which are part of the names.
+macro_rules! sized_stubs {
+    ($passing:expr; $($prefix:literal => $function:ident: $($size:literal)*;)*) => {
+        stubs! { $passing; $($(concat!("__tsan_", $prefix, $size) => $function::<$size>,)*)* }
+    };
+}
+
 /// What programs call.
 pub(crate) fn interposed(list: &mut Vec<Stub>) {
-    list.extend(stubs! { Passing::Read;
-        "__tsan_read1" => read1, "__tsan_read2" => read2, "__tsan_read4" => read4, "__tsan_read8" => read8,
-        "__tsan_read16" => read16, "__tsan_unaligned_read2" => read2, "__tsan_unaligned_read4" => read4,
-        "__tsan_unaligned_read8" => read8, "__tsan_unaligned_read16" => read16,
-        "__tsan_volatile_read1" => read1, "__tsan_volatile_read2" => read2,
-        "__tsan_volatile_read4" => read4, "__tsan_volatile_read8" => read8,
-        "__tsan_volatile_read16" => read16, "__tsan_unaligned_volatile_read2" => read2,
-        "__tsan_unaligned_volatile_read4" => read4, "__tsan_unaligned_volatile_read8" => read8,
-        "__tsan_unaligned_volatile_read16" => read16, "__tsan_vptr_read" => read8,
+    list.extend(sized_stubs! { Passing::Read;
+        "read" => read: 1 2 4 8 16; "unaligned_read" => read: 2 4 8 16;
+        "volatile_read" => read: 1 2 4 8 16; "unaligned_volatile_read" => read: 2 4 8 16;
     });
-    list.extend(stubs! { Passing::Access1;
-        "__tsan_write1" => write1, "__tsan_write2" => write2, "__tsan_write4" => write4,
-        "__tsan_write8" => write8, "__tsan_write16" => write16, "__tsan_unaligned_write2" => write2,
-        "__tsan_unaligned_write4" => write4, "__tsan_unaligned_write8" => write8,
-        "__tsan_unaligned_write16" => write16, "__tsan_read_write1" => update1,
-        "__tsan_read_write2" => update2, "__tsan_read_write4" => update4, "__tsan_read_write8" => update8,
-        "__tsan_read_write16" => update16, "__tsan_unaligned_read_write2" => update2,
-        "__tsan_unaligned_read_write4" => update4, "__tsan_unaligned_read_write8" => update8,
-        "__tsan_unaligned_read_write16" => update16, "__tsan_volatile_write1" => write1,
-        "__tsan_volatile_write2" => write2, "__tsan_volatile_write4" => write4,
-        "__tsan_volatile_write8" => write8, "__tsan_volatile_write16" => write16,
-        "__tsan_unaligned_volatile_write2" => write2, "__tsan_unaligned_volatile_write4" => write4,
-        "__tsan_unaligned_volatile_write8" => write8, "__tsan_unaligned_volatile_write16" => write16,
+    list.extend(sized_stubs! { Passing::Access1;
+        "write" => write: 1 2 4 8 16; "unaligned_write" => write: 2 4 8 16;
+        "volatile_write" => write: 1 2 4 8 16; "unaligned_volatile_write" => write: 2 4 8 16;
+        "read_write" => update: 1 2 4 8 16; "unaligned_read_write" => update: 2 4 8 16;
     });
+    list.extend(stubs! { Passing::Read; "__tsan_vptr_read" => read::<8> });
     list.extend(stubs! { Passing::Access2;
         "__tsan_read_range" => read_range, "__tsan_write_range" => write_range,
         "__tsan_vptr_update" => vptr_update,

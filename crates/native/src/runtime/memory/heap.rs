@@ -1,24 +1,27 @@
 //! The heap: `malloc` and its kin, and whether accesses stay within what was allocated.
 //!
-//! Each thread allocates from its own slot, upwards, and nothing is used again within an execution: so an address depends on
-//! what its thread did alone, and what was freed is known to be. A byte for every 16 bytes of heap says how many of them
-//! are allocated, so that a good access costs one look. To free a block writes it: both orders of a free and of an access are
-//! looked at.
+//! Each thread allocates from its own slot, upwards, and nothing is used again within an execution: so an
+//! address depends on what its thread did alone, and what was freed is known to be. A byte for every 16 bytes
+//! of heap says how many of them are allocated, so that a good access costs one look. To free a block writes
+//! it: both orders of a free and of an access are looked at.
 #![allow(unsafe_code)]
 
+use std::io;
+use std::ops::Range;
 use std::ptr;
 
-use mazurka_program::{AccessKind, FailureKind, Stop};
+use mazurka_program::{AccessKind, FailureKind, ProcessId, Stop};
+use mazurka_threads::lifetime::ExecutionState;
+use mazurka_threads::races::Order;
 
 use super::access;
-use super::layout::SLOT;
+use super::layout::{Granules, MAX_THREADS, SLOT, Slots};
 use crate::runtime::report::frames::Trail;
 use crate::runtime::sync::lifetime;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
-use crate::runtime::system::user::{caller, store};
+use crate::runtime::system::user::{caller, my_name, store, with_runtime};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::thread::Order;
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::runtime::Runtime;
 
 /// What was allocated.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +36,13 @@ pub(crate) struct Block {
     pub(crate) freed: Option<usize>,
 }
 
+impl Block {
+    /// Where the next block may begin.
+    fn end(&self) -> usize {
+        (self.address + self.size + GAP).next_multiple_of(ALIGN)
+    }
+}
+
 /// The blocks of all threads.
 #[derive(Default)]
 pub(crate) struct Blocks {
@@ -44,30 +54,160 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Those that a thread has allocated.
-    pub(crate) fn of_thread(&self, thread: usize) -> &[Block] {
-        self.of.get(thread).map_or(&[], Vec::as_slice)
+    pub(crate) fn of_thread(&self, thread: ProcessId) -> &[Block] {
+        self.of.get(thread.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// Those that a thread had allocated when that was saved.
-    pub(crate) fn put_back(&mut self, thread: usize, saved: &[Block]) {
-        let blocks = self.of(thread);
-        blocks.clear();
-        blocks.extend_from_slice(saved);
-        self.live += saved.iter().filter(|block| block.freed.is_none()).count();
-    }
-
-    fn of(&mut self, thread: usize) -> &mut Vec<Block> {
-        if self.of.len() <= thread {
-            self.of.resize_with(thread + 1, Vec::new);
+    fn of(&mut self, thread: ProcessId) -> &mut Vec<Block> {
+        if self.of.len() <= thread.index() {
+            self.of.resize_with(thread.index() + 1, Vec::new);
         }
-        &mut self.of[thread]
+        &mut self.of[thread.index()]
     }
 
-    /// The last block that begins at an address or before it.
-    fn before(&mut self, thread: usize, address: usize) -> Option<&mut Block> {
-        let blocks = self.of(thread);
-        let after = blocks.partition_point(|block| block.address <= address);
-        after.checked_sub(1).map(|at| &mut blocks[at])
+    /// The number of the last block of a thread that begins at an address or before it.
+    pub(crate) fn before(&self, thread: ProcessId, address: usize) -> Option<usize> {
+        self.of_thread(thread).partition_point(|block| block.address <= address).checked_sub(1)
+    }
+}
+
+/// The memory that threads allocate: which of it is allocated, and where it was.
+pub(crate) struct Heap {
+    granules: Granules,
+    pub(crate) blocks: Blocks,
+    /// Where the slots are, and where in each of them the heap begins.
+    pub(crate) start: usize,
+    len: usize,
+    offset: usize,
+}
+
+/// The heap of an execution that was put aside.
+#[derive(Default)]
+pub(crate) struct SavedHeap {
+    /// Of each thread that has allocated: its number, and how many blocks and bytes it has used.
+    threads: Vec<(ProcessId, usize, usize)>,
+    blocks: Vec<Block>,
+    /// Of each of them what the blocks hold, and how much of them is allocated.
+    memory: Vec<u8>,
+}
+
+impl Heap {
+    pub(crate) fn new(slots: &Slots) -> io::Result<Heap> {
+        let (start, offset) = (slots.start(), slots.slot(ProcessId(0)).heap - slots.start());
+        let (granules, blocks) = (Granules::new()?, Blocks::default());
+        Ok(Heap { granules, blocks, start, len: MAX_THREADS * SLOT, offset })
+    }
+
+    /// Those who have ever allocated, and maybe others.
+    fn threads(&self) -> impl Iterator<Item = ProcessId> + use<> {
+        (0..self.blocks.of.len() as u32).map(ProcessId)
+    }
+
+    /// The part of its heap that a thread has used.
+    pub(crate) fn in_use(&self, thread: ProcessId) -> Range<usize> {
+        let start = self.start + thread.index() * SLOT + self.offset;
+        start..self.blocks.of_thread(thread).last().map_or(start, Block::end)
+    }
+
+    /// The block that begins at an address.
+    fn block_at(&self, address: usize) -> Option<Block> {
+        self.block_before(address).filter(|block| block.address == address)
+    }
+
+    /// The block that an address is in.
+    pub(crate) fn block_around(&self, address: usize) -> Option<Block> {
+        self.block_before(address).filter(|block| address < block.address + block.size)
+    }
+
+    fn block_before(&self, address: usize) -> Option<Block> {
+        let owner = self.owner(address)?;
+        self.blocks.before(owner, address).map(|at| self.blocks.of_thread(owner)[at])
+    }
+
+    /// The thread whose slot an address is in.
+    fn owner(&self, address: usize) -> Option<ProcessId> {
+        let owner = address.checked_sub(self.start)? / SLOT;
+        (owner < MAX_THREADS).then_some(ProcessId(owner as u32))
+    }
+
+    /// Notes that a thread has allocated a block.
+    fn note_allocated(&mut self, thread: ProcessId, block: Block) {
+        self.granules.allocate(block.address - self.start, block.size);
+        self.blocks.live += 1;
+        self.blocks.of(thread).push(block);
+    }
+
+    /// Notes that a block was freed.
+    fn note_freed(&mut self, block: &Block, place: usize) {
+        self.granules.clear(block.address - self.start, block.size);
+        if let Some(thread) = self.owner(block.address)
+            && let Some(at) = self.blocks.before(thread, block.address)
+        {
+            self.blocks.of(thread)[at].freed = Some(place);
+            self.blocks.live -= 1;
+        }
+    }
+
+    /// About how many bytes there are to save.
+    pub(crate) fn size(&self) -> usize {
+        let size = |thread| self.in_use(thread).len() + size_of_val(self.blocks.of_thread(thread));
+        self.threads().map(size).sum()
+    }
+}
+
+/// Nothing of it costs anything where nothing was allocated.
+impl ExecutionState for Heap {
+    type Saved = SavedHeap;
+
+    fn begin(&mut self) {
+        for thread in self.threads() {
+            let used = self.in_use(thread);
+            if !used.is_empty() {
+                self.granules.clear(used.start - self.start, used.len());
+                self.blocks.of(thread).clear();
+            }
+        }
+        self.blocks.live = 0;
+    }
+
+    fn save(&self, saved: &mut SavedHeap) {
+        saved.threads.clear();
+        saved.blocks.clear();
+        saved.memory.clear();
+        for thread in self.threads() {
+            let (blocks, used) = (self.blocks.of_thread(thread), self.in_use(thread));
+            if blocks.is_empty() {
+                continue;
+            }
+            saved.threads.push((thread, blocks.len(), used.len()));
+            saved.blocks.extend_from_slice(blocks);
+            // SAFETY: the range is part of the slot of a thread that was created, which is open.
+            saved.memory.extend_from_slice(unsafe {
+                std::slice::from_raw_parts(ptr::with_exposed_provenance(used.start), used.len())
+            });
+            saved.memory.extend_from_slice(self.granules.range(used.start - self.start, used.len()));
+        }
+    }
+
+    fn restore(&mut self, saved: &SavedHeap) {
+        self.begin();
+        let (mut memory, mut blocks) = (&saved.memory[..], &saved.blocks[..]);
+        for &(thread, many, used) in &saved.threads {
+            let (own, rest) = blocks.split_at(many);
+            self.blocks.of(thread).extend_from_slice(own);
+            self.blocks.live += own.iter().filter(|block| block.freed.is_none()).count();
+            let (bytes, after) = memory.split_at(used);
+            let start = self.in_use(thread).start;
+            // SAFETY: as when it was saved.
+            unsafe {
+                let to = ptr::with_exposed_provenance_mut::<u8>(start);
+                to.copy_from_nonoverlapping(bytes.as_ptr(), used);
+            }
+            let granules = self.granules.range_mut(start - self.start, used);
+            let (allocated, after) = after.split_at(granules.len());
+            granules.copy_from_slice(allocated);
+            (memory, blocks) = (after, rest);
+        }
     }
 }
 
@@ -77,119 +217,87 @@ const ALIGN: usize = 16;
 /// Between two blocks.
 const GAP: usize = 16;
 
-/// Whether an access of `size` bytes is known to be of allocated memory, if it is of the heap; and of a frame or a variable that the
-/// running thread has to itself, if it is of a stack or of thread-local variables.
+/// Whether an access of `size` bytes is known to be of allocated memory, if it is of the heap; and of a frame
+/// or a variable that the running thread has to itself, if it is of a stack or of thread-local variables.
 ///
 /// # Safety
-/// A thread of the world must run here.
+/// A thread of the program must run here.
 #[inline(always)]
-pub(crate) unsafe fn is_fine(world: *const World, address: usize, size: usize) -> bool {
-    // SAFETY: by the contract of this function nobody else uses the world.
+pub(crate) unsafe fn is_fine(runtime: *const Runtime, address: usize, size: usize) -> bool {
+    // SAFETY: by the contract of this function nobody else uses the runtime.
     unsafe {
-        let at = address.wrapping_sub((*world).heap_start);
-        if at >= (*world).heap_len {
+        let at = address.wrapping_sub((*runtime).execution.heap.start);
+        if at >= (*runtime).execution.heap.len {
             return true;
         }
-        if at & (SLOT - 1) < (*world).heap_offset {
+        if at & (SLOT - 1) < (*runtime).execution.heap.offset {
             // In the slot of the running thread, and not below the frame that calls.
-            let frame = (*world).registers().0.wrapping_sub((*world).heap_start);
+            let frame = (*runtime).registers().0.wrapping_sub((*runtime).execution.heap.start);
             return at >= frame && at ^ frame < SLOT;
         }
-        let allocated = (*world).granules.get(at);
+        let allocated = (*runtime).execution.heap.granules.get(at);
         (at & 15) + size <= usize::from(allocated)
     }
 }
 
-/// The same for who has a reference to the world.
-pub(crate) fn is_allocated(world: &World, address: usize, size: usize) -> bool {
-    // SAFETY: the reference says that nobody else uses the world.
-    unsafe { is_fine(world, address, size) }
+/// The same for who has a reference to the runtime.
+pub(crate) fn is_allocated(runtime: &Runtime, address: usize, size: usize) -> bool {
+    // SAFETY: the reference says that nobody else uses the runtime.
+    unsafe { is_fine(runtime, address, size) }
 }
 
 /// Ends the running thread if an access is of memory of a thread's heap that is not allocated.
 pub(crate) fn check(
-    world: &mut World,
-    thread: usize,
+    runtime: &mut Runtime,
+    thread: ProcessId,
     address: usize,
     size: usize,
     place: usize,
     kind: AccessKind,
 ) {
-    let known = world.blocks.before(thread, address).copied();
-    let fault = match known {
+    let known = runtime.execution.heap.blocks.before(thread, address);
+    let fault = match known.map(|at| runtime.execution.heap.blocks.of_thread(thread)[at]) {
         Some(block) if address + size <= block.address + block.size => match block.freed {
             None => return,
             Some(freed) => {
-                format!("{}, which was freed{}", world.block_name(&block), world.at_place(freed))
+                format!("{}, which was freed{}", runtime.block_name(&block), runtime.at_place(freed))
             }
         },
         Some(block) => {
             let past = (address + size).saturating_sub(block.address + block.size);
-            format!("{past} byte(s) past the end of {}", world.block_name(&block))
+            format!("{past} byte(s) past the end of {}", runtime.block_name(&block))
         }
         None => "heap memory that was never allocated".to_owned(),
     };
-    let what = if kind.is_read() { "reads" } else { "writes" };
-    let message = format!("{} {what} {fault}", world.name_of(world.running));
-    arrive::fail_here(FailureKind::Memory, message, place);
+    runtime.fail_access(&fault, place, kind)
 }
 
-impl World {
+impl Runtime {
     /// A block as people know it.
     pub(crate) fn block_name(&self, block: &Block) -> String {
         format!("a block of {} bytes that was allocated{}", block.size, self.allocated_at(block))
     }
 
-    /// Forgets what a thread allocated.
-    pub(crate) fn clear_heap(&mut self, thread: usize) {
-        let slot = self.threads[thread].slot;
-        let used = self.threads[thread].heap - slot.heap;
-        if used > 0 {
-            self.granules.clear(slot.heap - self.heap_start, used);
-            // An execution is over: nobody has any.
-            self.blocks.live = 0;
-            self.blocks.of(thread).clear();
-        }
-    }
-
     /// Allocates for the running thread. None if its heap is full.
-    pub(crate) fn allocate(&mut self, size: usize, align: usize, place: usize) -> Option<usize> {
-        let thread = self.running as usize;
-        let start = self.threads[thread].heap.checked_next_multiple_of(align.max(ALIGN))?;
+    fn allocate(&mut self, size: usize, align: usize, place: usize) -> Option<usize> {
+        let thread = self.running();
+        let start = self.execution.heap.in_use(thread).end.checked_next_multiple_of(align.max(ALIGN))?;
         let end = start.checked_add(size)?.checked_add(GAP)?.checked_next_multiple_of(ALIGN)?;
-        if end > self.threads[thread].slot.end {
+        if end > self.me().slot.end {
             let message = format!("a thread allocates more than {} MiB in an execution", SLOT >> 20);
             self.fail(Stop::Bound(message));
             arrive::stop_here();
         }
-        self.threads[thread].heap = end;
-        self.threads[thread].quiet.clear();
-        let trail = self.trail();
-        self.blocks.live += 1;
-        self.blocks.of(thread).push(Block { address: start, size, place, trail, freed: None });
-        self.granules.allocate(start - self.heap_start, size);
+        self.me().buffers.detector.clear();
+        let block = Block { address: start, size, place, trail: self.trail(), freed: None };
+        self.execution.heap.note_allocated(thread, block);
         Some(start)
-    }
-
-    /// The block that begins at an address.
-    pub(crate) fn block_at(&mut self, address: usize) -> Option<Block> {
-        let thread = self.slots.owner(address)?;
-        self.blocks.before(thread, address).copied().filter(|block| block.address == address)
-    }
-
-    /// The block that an address is in, or right behind.
-    pub(crate) fn block_around(&self, address: usize) -> Option<Block> {
-        let blocks = self.blocks.of.get(self.slots.owner(address)?)?;
-        let after = blocks.partition_point(|block| block.address <= address);
-        let block = after.checked_sub(1).map(|at| blocks[at])?;
-        (address < block.address + block.size).then_some(block)
     }
 }
 
 /// Allocates and fills.
 fn allocate(size: usize, align: usize, fill: u8, place: usize) -> usize {
-    // SAFETY: a thread of the world runs here; the reference ends with the statement.
-    let address = unsafe { (*current()).allocate(size, align, place) };
+    let address = with_runtime(|runtime| runtime.allocate(size, align, place));
     if let Some(address) = address {
         // SAFETY: the block is within the slot of the thread, which is open.
         unsafe { ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(fill, size) };
@@ -199,9 +307,7 @@ fn allocate(size: usize, align: usize, fill: u8, place: usize) -> usize {
 
 /// Frees a block, after it was announced as a write of all of it. Gives its size.
 fn release(address: usize, place: usize, name: &str) -> usize {
-    // SAFETY: a thread of the world runs here; the reference ends before the thread can be suspended.
-    let known = unsafe { (*current()).block_at(address) };
-    let Some(block) = known else {
+    let Some(block) = with_runtime(|runtime| runtime.execution.heap.block_at(address)) else {
         wrong_block(format!("{address:#x}, which is no block of the heap"), place, name)
     };
     if block.size > 0 && block.freed.is_none() {
@@ -209,27 +315,22 @@ fn release(address: usize, place: usize, name: &str) -> usize {
         access::announce_any(address, block.size, place, AccessKind::Update, Order::Plain);
         lifetime::free(address, place);
     }
-    // SAFETY: as above.
-    let world = unsafe { &mut *current() };
-    if let Some(freed) = world.block_at(address).and_then(|block| block.freed) {
-        let what = format!("{}, which was freed{} already", world.block_name(&block), world.at_place(freed));
+    let freed_before = with_runtime(|runtime| {
+        let Some(freed) = runtime.execution.heap.block_at(address).and_then(|block| block.freed) else {
+            runtime.execution.heap.note_freed(&block, place);
+            return None;
+        };
+        Some(format!("{}, which was freed{} already", runtime.block_name(&block), runtime.at_place(freed)))
+    });
+    if let Some(what) = freed_before {
         wrong_block(what, place, name);
-    }
-    world.granules.free(address - world.heap_start, block.size);
-    if let Some(thread) = world.slots.owner(address)
-        && let Some(block) = world.blocks.before(thread, address)
-    {
-        block.freed = Some(place);
-        world.blocks.live -= 1;
     }
     block.size
 }
 
 #[cold]
 fn wrong_block(what: String, place: usize, name: &str) -> ! {
-    // SAFETY: a thread of the world runs here.
-    let caller = unsafe { (*current()).name_of((*current()).running) };
-    arrive::fail_here(FailureKind::Memory, format!("{caller} calls {name} with {what}"), place)
+    arrive::fail_here(FailureKind::Memory, format!("{} calls {name} with {what}", my_name()), place)
 }
 
 extern "C-unwind" fn malloc(size: usize) -> usize {
@@ -291,8 +392,7 @@ extern "C-unwind" fn posix_memalign(result: *mut usize, align: usize, size: usiz
 }
 
 extern "C-unwind" fn malloc_usable_size(address: usize) -> usize {
-    // SAFETY: a thread of the world runs here.
-    unsafe { (*current()).block_at(address) }.map_or(0, |block| block.size)
+    with_runtime(|runtime| runtime.execution.heap.block_at(address)).map_or(0, |block| block.size)
 }
 
 /// What programs call.
@@ -301,6 +401,7 @@ pub(crate) fn interposed(list: &mut Vec<Stub>) {
         "malloc" => malloc, "calloc" => calloc, "free" => free, "cfree" => free, "realloc" => realloc,
         "reallocarray" => reallocarray, "aligned_alloc" => aligned_alloc, "memalign" => aligned_alloc,
         "_Znwm" => malloc, "_ZnwmSt11align_val_t" => new_aligned, "_ZdlPv" => delete,
-        "_ZdlPvSt11align_val_t" => delete, "posix_memalign" => posix_memalign, "malloc_usable_size" => malloc_usable_size,
+        "_ZdlPvSt11align_val_t" => delete, "posix_memalign" => posix_memalign,
+        "malloc_usable_size" => malloc_usable_size,
     });
 }

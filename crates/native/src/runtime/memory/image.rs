@@ -1,11 +1,14 @@
-//! The program's shared object in memory: its functions, and its variables as they were before the first execution.
+//! The program's shared object in memory: its functions, and its variables as they were before the first
+//! execution.
 //!
-//! Variables are put back before each execution. Pages that no execution has written yet are read-only; the first write
-//! of one faults, and from then on the page is writable and among those that are put back. So to begin an execution costs
-//! what the program writes, not what it declares, and no write can be missed, whoever makes it.
+//! Variables are put back before each execution. Pages that no execution has written yet are read-only; the
+//! first write of one faults, and from then on the page is writable and among those that are put back. So to
+//! begin an execution costs what the program writes, not what it declares, and no write can be missed,
+//! whoever makes it.
 //!
-//! Invariants: `variables` is the writable part of the object without the word of the stubs, which is on a page of its own;
-//! `saved` has its content before any code of the program ran; a page that is not hot is equal to what was saved.
+//! Invariants: `variables` is the writable part of the object without the word of the stubs, which is on a
+//! page of its own; `saved` has its content before any code of the program ran; a page that is not hot is
+//! equal to what was saved.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString};
@@ -13,21 +16,22 @@ use std::ops::Range;
 use std::path::Path;
 use std::ptr;
 
-use object::read::elf::ElfFile64;
-use object::{LittleEndian, Object, ObjectSection, SectionFlags, elf};
+use mazurka_threads::lifetime::ExecutionState;
+use object::elf::{self, PT_GNU_RELRO, PT_LOAD, PT_TLS, ProgramHeader64};
+use object::read::elf::ProgramHeader;
+use object::{LittleEndian, Object, ObjectSection, SectionFlags};
 
-use super::layout::PAGE;
-use super::zones::{Zone, zones};
+use super::layout::{PAGE, WRITABLE, bytes};
+use super::redzones::{Redzone, redzones};
+use crate::driver::ElfFile;
 use crate::runtime::system::stubs;
 
-const PT_LOAD: u32 = 1;
-const PT_TLS: u32 = 7;
-const PT_GNU_RELRO: u32 = 0x6474_e552;
-const PF_W: u32 = 2;
+/// Of the segments of a file that is for this machine.
+type Header = ProgramHeader64<LittleEndian>;
 
 /// The template of thread-local variables.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Template {
+pub(crate) struct TlsTemplate {
     pub(crate) start: usize,
     /// What has an initial value other than 0.
     pub(crate) filled: usize,
@@ -42,13 +46,13 @@ pub(crate) struct Image {
     /// All of the object.
     pub(crate) extent: Range<usize>,
     pub(crate) variables: Range<usize>,
-    /// What is between them.
-    pub(crate) zones: Vec<Zone>,
+    /// What is between them, in the order of addresses.
+    pub(crate) redzones: Vec<Redzone>,
     saved: Vec<u8>,
     /// By page of `variables`.
     is_hot: Vec<bool>,
     hot: Vec<Range<usize>>,
-    pub(crate) tls: Template,
+    pub(crate) tls: TlsTemplate,
     pub(crate) main: usize,
     /// Whether it has C++ in it, whose objects have destructors.
     pub(crate) unwinds: bool,
@@ -58,38 +62,26 @@ pub(crate) struct Image {
     pub(crate) enter: usize,
 }
 
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct ProgramHeader {
-    kind: u32,
-    flags: u32,
-    offset: u64,
-    address: u64,
-    physical: u64,
-    file_size: u64,
-    size: u64,
-    align: u64,
-}
-
 impl Image {
     /// Loads an object and connects its stubs.
     pub(crate) fn load(object: &Path) -> Result<Image, String> {
         let path = CString::new(object.as_os_str().as_encoded_bytes())
             .map_err(|_| "the path of the object has a zero byte".to_owned())?;
-        // SAFETY: the path is a C string. Constructors were taken out of the object, or call nothing but stubs that return.
+        // SAFETY: the path is a C string. Constructors were taken out of the object, or call nothing but
+        // stubs that return.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(last_error());
         }
+        let content = std::fs::read(object).map_err(|error| error.to_string())?;
+        let file = ElfFile::parse(&*content).map_err(|error| error.to_string())?;
         // SAFETY: the handle is that of an object that was just loaded.
-        let mut image = unsafe { Image::of(handle, end_of_variables(object))? };
-        image.zones = zones(object);
-        Ok(image)
+        unsafe { Image::of(handle, &file) }
     }
 
     /// # Safety
-    /// The handle must be that of a loaded object, whose code has not run.
-    unsafe fn of(handle: *mut libc::c_void, end_of_variables: Option<usize>) -> Result<Image, String> {
+    /// The handle must be that of the file, loaded, whose code has not run.
+    unsafe fn of(handle: *mut libc::c_void, file: &ElfFile<'_>) -> Result<Image, String> {
         let symbol = |name: &CStr| {
             // SAFETY: the handle is valid and the name a C string.
             let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
@@ -111,31 +103,28 @@ impl Image {
         };
         // SAFETY: the table is the stub's, with as many entries as there are functions.
         unsafe { stubs::connect(ptr::with_exposed_provenance_mut(table))? };
-        // SAFETY: an object's first bytes are its header, and the headers of its parts are where that says.
-        let headers = unsafe { program_headers(base) };
-        let mut variables = variables(&headers, base, caller..caller + PAGE)?;
-        if let Some(end) = end_of_variables {
+        let headers = file.elf_program_headers();
+        let mut variables = variables(headers, base, caller..caller + PAGE)?;
+        if let Some(end) = end_of_variables(file) {
             // What is behind them, up to the stub's page, is nobody's.
             variables.end = variables.end.min(base + end).max(variables.start);
         }
-        let tls = headers.iter().find(|header| header.kind == PT_TLS).map_or(Template::default(), |header| {
-            let at = base + header.address as usize;
-            let (filled, size) = (header.file_size as usize, header.size as usize);
-            Template { start: at, filled, size, align: (header.align as usize).max(1) }
+        let tls = headers.iter().find(|header| kind(header) == PT_TLS);
+        let tls = tls.map_or(TlsTemplate::default(), |header| TlsTemplate {
+            start: range(header, base).start,
+            filled: header.p_filesz(LittleEndian) as usize,
+            size: range(header, base).len(),
+            align: (header.p_align(LittleEndian) as usize).max(1),
         });
-        let end = headers.iter().filter(|header| header.kind == PT_LOAD);
-        let end = end.map(|header| base + (header.address + header.size) as usize).max().unwrap_or(base);
-        // SAFETY: the range is mapped and initialised; nothing of the program runs.
-        let saved = unsafe {
-            std::slice::from_raw_parts(ptr::with_exposed_provenance(variables.start), variables.len())
-        };
+        let loaded = headers.iter().filter(|header| kind(header) == PT_LOAD);
+        let end = loaded.map(|header| range(header, base).end).max().unwrap_or(base);
         let pages = variables.len().div_ceil(PAGE) + 1;
         let image = Image {
             handle,
             base,
             extent: base..end,
-            saved: saved.to_vec(),
-            zones: Vec::new(),
+            saved: bytes(variables.start, variables.end),
+            redzones: redzones(file),
             is_hot: vec![false; pages],
             // With room for all: pages are added by the handler of a signal.
             hot: Vec::with_capacity(pages),
@@ -153,10 +142,11 @@ impl Image {
     /// Makes pages read-only, or writable.
     fn protect(&self, range: Range<usize>, writable: bool) {
         let (from, to) = (range.start & !(PAGE - 1), range.end.next_multiple_of(PAGE));
-        let access = if writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+        let access = if writable { WRITABLE } else { libc::PROT_READ };
         if from < to {
-            // SAFETY: the pages hold variables of the program and nothing else: the stub's tables and what is read-only
-            // after relocation begin and end at pages. Who writes one that is read-only comes to `touched`.
+            // SAFETY: the pages hold variables of the program and nothing else: the stub's tables and what is
+            // read-only after relocation begin and end at pages. Who writes one that is read-only comes to
+            // `touched`.
             unsafe { libc::mprotect(ptr::with_exposed_provenance_mut(from), to - from, access) };
         }
     }
@@ -177,34 +167,9 @@ impl Image {
         true
     }
 
-    /// Puts the variables back to what they were.
-    #[inline]
-    pub(crate) fn restore(&mut self) {
-        for range in &self.hot {
-            let from = &self.saved[range.start - self.variables.start..range.end - self.variables.start];
-            // SAFETY: the range is writable memory of the object, as long as what was saved of it.
-            unsafe {
-                let to = ptr::with_exposed_provenance_mut::<u8>(range.start);
-                ptr::copy_nonoverlapping(from.as_ptr(), to, from.len());
-            }
-        }
-    }
-
-    /// Saves the variables. Gives how many ranges of them there are.
-    #[inline]
-    pub(crate) fn save(&self, saved: &mut Vec<u8>) -> usize {
-        for range in &self.hot {
-            // SAFETY: the range is memory of the object.
-            saved.extend_from_slice(unsafe {
-                std::slice::from_raw_parts(ptr::with_exposed_provenance(range.start), range.len())
-            });
-        }
-        self.hot.len()
-    }
-
     /// Puts the variables back to what they were when so many ranges of them were saved.
     #[inline]
-    pub(crate) fn put_back(&mut self, ranges: usize, mut saved: &[u8]) {
+    fn put_back(&mut self, ranges: usize, mut saved: &[u8]) {
         for (at, range) in self.hot.iter().enumerate() {
             let from = if at < ranges {
                 let (from, rest) = saved.split_at(range.len());
@@ -229,19 +194,47 @@ impl Image {
 
     /// What the variables hold on the pages that some execution has written, with their addresses.
     pub(crate) fn variables_now(&self) -> Vec<(usize, Vec<u8>)> {
-        let read = |range: &Range<usize>| {
+        self.hot.iter().map(|range| (range.start, bytes(range.start, range.end))).collect()
+    }
+}
+
+/// The variables that were put aside: the first so many ranges of those that are written.
+#[derive(Default)]
+pub(crate) struct SavedVariables {
+    ranges: usize,
+    bytes: Vec<u8>,
+}
+
+impl ExecutionState for Image {
+    type Saved = SavedVariables;
+
+    #[inline]
+    fn begin(&mut self) {
+        self.put_back(0, &[]);
+    }
+
+    #[inline]
+    fn save(&self, saved: &mut SavedVariables) {
+        saved.bytes.clear();
+        for range in &self.hot {
             // SAFETY: the range is memory of the object.
-            let bytes =
-                unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(range.start), range.len()) };
-            (range.start, bytes.to_vec())
-        };
-        self.hot.iter().map(read).collect()
+            saved.bytes.extend_from_slice(unsafe {
+                std::slice::from_raw_parts(ptr::with_exposed_provenance(range.start), range.len())
+            });
+        }
+        saved.ranges = self.hot.len();
+    }
+
+    #[inline]
+    fn restore(&mut self, saved: &SavedVariables) {
+        self.put_back(saved.ranges, &saved.bytes);
     }
 }
 
 impl Drop for Image {
     fn drop(&mut self) {
-        // SAFETY: the object was loaded by us; no code of it runs, and its destructors were taken out or call stubs only.
+        // SAFETY: the object was loaded by us; no code of it runs, and its destructors were taken out or call
+        // stubs only.
         unsafe { libc::dlclose(self.handle) };
     }
 }
@@ -252,22 +245,8 @@ struct LinkMap {
     address: usize,
 }
 
-/// # Safety
-/// An object must be loaded at the address.
-unsafe fn program_headers(base: usize) -> Vec<ProgramHeader> {
-    // SAFETY: the file header is 64 bytes, with the place and number of program headers at these offsets.
-    unsafe {
-        let at = |offset: usize| ptr::with_exposed_provenance::<u8>(base + offset);
-        let place = at(32).cast::<u64>().read() as usize;
-        let count = at(56).cast::<u16>().read() as usize;
-        (0..count).map(|n| at(place).cast::<ProgramHeader>().add(n).read()).collect()
-    }
-}
-
 /// Where the variables of an object end, relative to where it is loaded, if its sections tell.
-fn end_of_variables(object: &Path) -> Option<usize> {
-    let bytes = std::fs::read(object).ok()?;
-    let file = ElfFile64::<LittleEndian>::parse(&*bytes).ok()?;
+fn end_of_variables(file: &ElfFile<'_>) -> Option<usize> {
     let variables = file.sections().filter(|section| {
         let SectionFlags::Elf { sh_flags, .. } = section.flags() else { return false };
         let has = |flag: elf::SectionFlags| sh_flags & flag == flag;
@@ -277,23 +256,29 @@ fn end_of_variables(object: &Path) -> Option<usize> {
     variables.map(|section| (section.address() + section.size()) as usize).max()
 }
 
+fn kind(header: &Header) -> elf::ProgramType {
+    header.p_type(LittleEndian)
+}
+
+/// Where a segment is.
+fn range(header: &Header, base: usize) -> Range<usize> {
+    let start = base + header.p_vaddr(LittleEndian) as usize;
+    start..start + header.p_memsz(LittleEndian) as usize
+}
+
 /// The writable part of an object that is neither read-only after relocation nor the stub's.
-fn variables(headers: &[ProgramHeader], base: usize, own: Range<usize>) -> Result<Range<usize>, String> {
-    let range = |header: &ProgramHeader| {
-        base + header.address as usize..base + (header.address + header.size) as usize
-    };
-    let written: Vec<Range<usize>> = headers
-        .iter()
-        .filter(|header| header.kind == PT_LOAD && header.flags & PF_W != 0)
-        .map(range)
-        .collect();
+fn variables(headers: &[Header], base: usize, own: Range<usize>) -> Result<Range<usize>, String> {
+    let is_written =
+        |header: &&Header| kind(header) == PT_LOAD && header.p_flags(LittleEndian) & elf::PF_W == elf::PF_W;
+    let written: Vec<Range<usize>> =
+        headers.iter().filter(is_written).map(|header| range(header, base)).collect();
     let [written] = &written[..] else {
         return Err(
             "the object has several writable segments: link it without a script of your own".to_owned()
         );
     };
-    let read_only = headers.iter().find(|header| header.kind == PT_GNU_RELRO).map(range);
-    let start = match read_only {
+    let read_only = headers.iter().find(|header| kind(header) == PT_GNU_RELRO);
+    let start = match read_only.map(|header| range(header, base)) {
         Some(part) => part.end.next_multiple_of(PAGE).clamp(written.start, written.end),
         None => written.start,
     };

@@ -1,4 +1,5 @@
-//! Indices that are outside of their arrays: compilers check those of arrays whose size they know, and call this where one is wrong.
+//! Indices that are outside of their arrays: compilers check those of arrays whose size they know, and call
+//! this where one is wrong.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char};
@@ -6,23 +7,24 @@ use std::ffi::{CStr, c_char};
 use mazurka_program::FailureKind;
 
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
-use crate::runtime::system::user::caller;
+use crate::runtime::system::user::{caller, my_name};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::world::current;
+use crate::symbols::sign_extend;
 
-/// What compilers pass of the place and of the types, both of them alike.
+/// What the checks of UBSan pass of the place and of the types, in both compilers alike.
 #[repr(C)]
-struct Index {
+struct OutOfBounds {
     file: *const c_char,
     line: u32,
     column: u32,
-    array: *const Type,
-    index: *const Type,
+    array: *const TypeDescriptor,
+    index: *const TypeDescriptor,
 }
 
-/// A type: for an integer twice the logarithm of its number of bits, with 1 added if it has a sign; and its name, in quotes.
+/// A type: for an integer twice the logarithm of its number of bits, with 1 added if it has a sign; and its
+/// name, in quotes.
 #[repr(C)]
-struct Type {
+struct TypeDescriptor {
     kind: u16,
     info: u16,
     name: [c_char; 0],
@@ -30,23 +32,22 @@ struct Type {
 
 /// An index as the program has it, of which the low bits were passed.
 fn value(index: u64, info: u16) -> i128 {
-    let unused = 64u32.saturating_sub(1 << (info >> 1).min(6));
+    let bits = 1 << (info >> 1).min(6);
     match info & 1 {
-        1 => i128::from(((index << unused) as i64) >> unused),
-        _ => i128::from((index << unused) >> unused),
+        1 => i128::from(sign_extend(index, bits)),
+        _ => i128::from(index & (u64::MAX >> (64 - bits))),
     }
 }
 
-extern "C-unwind" fn out_of_bounds(data: *const Index, index: u64) -> ! {
+extern "C-unwind" fn out_of_bounds(data: *const OutOfBounds, index: u64) -> ! {
     let place = caller();
-    // SAFETY: a thread of the world runs here; compilers pass constants of these types, which outlive the program.
-    let (name, array, index) = unsafe {
-        let name = (*current()).name_of((*current()).running);
+    // SAFETY: compilers pass constants of these types, which outlive the program.
+    let (array, index) = unsafe {
         let array = CStr::from_ptr((&raw const (*(*data).array).name).cast()).to_string_lossy();
-        (name, array, value(index, (*(*data).index).info))
+        (array, value(index, (*(*data).index).info))
     };
     let array = array.trim_matches('\'');
-    let message = format!("{name} uses the index {index} of an array `{array}`");
+    let message = format!("{} uses the index {index} of an array `{array}`", my_name());
     arrive::fail_here(FailureKind::Memory, message, place)
 }
 

@@ -1,17 +1,19 @@
 //! The memory of modelled threads, and what is known of each byte of it.
 //!
-//! One range of addresses is reserved for all threads. Each thread has a slot of it, by its number: guard page, stack,
-//! guard page, thread-local variables, heap. So an address depends on the thread and on what the thread did, never on the
-//! interleaving. A second range, the shadow, has a word for each byte of the slots and of the program's variables:
-//! see [`super::shadow`].
+//! One range of addresses is reserved for all threads. Each thread has a slot of it, by its number: guard
+//! page, stack, guard page, thread-local variables, heap. So an address depends on the thread and on what the
+//! thread did, never on the interleaving. A second range, the shadow, has a word for each byte of the slots
+//! and of the program's variables: see [`super::shadow`].
 //!
-//! Invariants: a range is mapped as long as its [`Mapping`] lives; a slot is readable and writable, but for its guard
-//! pages, from the time it was [opened](Slots::open) on; [`Shadow::word`] gives a pointer that is valid for as many words as
-//! there are bytes to the end of the range that the address is in.
+//! Invariants: a range is mapped as long as its [`Mapping`] lives; a slot is readable and writable, but for
+//! its guard pages, from the time it was [opened](Slots::open) on; [`Shadow::word`] gives a pointer that is
+//! valid for as many words as there are bytes to the end of the range that the address is in.
 #![allow(unsafe_code)]
 
 use std::io;
 use std::ptr;
+
+use mazurka_program::ProcessId;
 
 /// No execution has more threads.
 pub(crate) const MAX_THREADS: usize = 128;
@@ -20,6 +22,8 @@ pub(crate) const SLOT: usize = 256 << 20;
 pub(crate) const PAGE: usize = 4096;
 /// Room for thread-local variables.
 pub(crate) const TLS_ROOM: usize = 1 << 20;
+/// How memory is mapped that may be written.
+pub(crate) const WRITABLE: libc::c_int = libc::PROT_READ | libc::PROT_WRITE;
 
 /// A range of addresses of our own.
 pub(crate) struct Mapping {
@@ -32,7 +36,8 @@ impl Mapping {
     fn new(wanted: usize, len: usize, protection: libc::c_int) -> io::Result<Mapping> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let place = ptr::without_provenance_mut(wanted);
-        // SAFETY: a new anonymous mapping touches nothing that exists: without MAP_FIXED the address is a hint.
+        // SAFETY: a new anonymous mapping touches nothing that exists: without MAP_FIXED the address is a
+        // hint.
         let start = unsafe { libc::mmap(place, len, protection, flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -79,7 +84,8 @@ pub(crate) struct Slot {
 impl Slots {
     pub(crate) fn new(stack_size: usize) -> io::Result<Slots> {
         let stack_size = stack_size.clamp(16 * PAGE, SLOT / 4).next_multiple_of(PAGE);
-        // Far from where programs, libraries and stacks are, so that it is free in every process and addresses repeat.
+        // Far from where programs, libraries and stacks are, so that it is free in every process and
+        // addresses repeat.
         let range = Mapping::new(0x5100_0000_0000, MAX_THREADS * SLOT, libc::PROT_NONE)?;
         Ok(Slots { range, stack_size, opened: 0 })
     }
@@ -98,12 +104,12 @@ impl Slots {
     }
 
     /// The thread that an address belongs to.
-    pub(crate) fn owner(&self, address: usize) -> Option<usize> {
-        self.contains(address).then(|| (address - self.range.start()) / SLOT)
+    pub(crate) fn owner(&self, address: usize) -> Option<ProcessId> {
+        self.contains(address).then(|| ProcessId(((address - self.range.start()) / SLOT) as u32))
     }
 
-    pub(crate) fn slot(&self, thread: usize) -> Slot {
-        let start = self.range.start() + thread * SLOT;
+    pub(crate) fn slot(&self, process: ProcessId) -> Slot {
+        let start = self.range.start() + process.index() * SLOT;
         let stack_limit = start;
         let stack_base = start + PAGE + self.stack_size;
         let tls = stack_base + PAGE;
@@ -111,25 +117,20 @@ impl Slots {
     }
 
     /// Makes the slots up to that of a thread usable.
-    pub(crate) fn open(&mut self, thread: usize) -> io::Result<Slot> {
-        while self.opened <= thread {
-            let slot = self.slot(self.opened);
+    pub(crate) fn open(&mut self, process: ProcessId) -> io::Result<Slot> {
+        while self.opened <= process.index() {
+            let slot = self.slot(ProcessId(self.opened as u32));
             for (from, to) in [(slot.stack_limit + PAGE, slot.stack_base), (slot.tls, slot.end)] {
                 // SAFETY: both ranges are within the slot, which is ours.
-                let result = unsafe {
-                    libc::mprotect(
-                        ptr::with_exposed_provenance_mut(from),
-                        to - from,
-                        libc::PROT_READ | libc::PROT_WRITE,
-                    )
-                };
+                let result =
+                    unsafe { libc::mprotect(ptr::with_exposed_provenance_mut(from), to - from, WRITABLE) };
                 if result != 0 {
                     return Err(io::Error::last_os_error());
                 }
             }
             self.opened += 1;
         }
-        Ok(self.slot(thread))
+        Ok(self.slot(process))
     }
 }
 
@@ -144,14 +145,17 @@ pub(crate) struct Shadow {
 
 impl Shadow {
     pub(crate) fn new(slots: &Slots, image_start: usize, image_len: usize) -> io::Result<Shadow> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
         let words = size_of::<u32>();
         Ok(Shadow {
             slots_start: slots.start(),
-            slots: Mapping::new(0x5800_0000_0000, MAX_THREADS * SLOT * words, access)?,
+            slots: Mapping::new(0x5800_0000_0000, MAX_THREADS * SLOT * words, WRITABLE)?,
             image_start,
             image_len,
-            image: Mapping::new(0x5700_0000_0000, (image_len.max(1) * words).next_multiple_of(PAGE), access)?,
+            image: Mapping::new(
+                0x5700_0000_0000,
+                (image_len.max(1) * words).next_multiple_of(PAGE),
+                WRITABLE,
+            )?,
         })
     }
 
@@ -173,7 +177,8 @@ impl Shadow {
     #[inline]
     pub(crate) fn words(&mut self, address: usize, len: usize) -> &mut [u32] {
         match self.word(address) {
-            // SAFETY: `word` gives so many words of memory that is ours and initialised (with zeros by the system).
+            // SAFETY: `word` gives so many words of memory that is ours and initialised (with zeros by the
+            // system).
             Some((word, rest)) => unsafe { std::slice::from_raw_parts_mut(word, len.min(rest)) },
             None => &mut [],
         }
@@ -185,8 +190,7 @@ pub(crate) struct Granules(Mapping);
 
 impl Granules {
     pub(crate) fn new() -> io::Result<Granules> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        Ok(Granules(Mapping::new(0x5680_0000_0000, MAX_THREADS * SLOT / 16, access)?))
+        Ok(Granules(Mapping::new(0x5680_0000_0000, MAX_THREADS * SLOT / 16, WRITABLE)?))
     }
 
     /// How many bytes are allocated of the 16 that a byte of the slots is in.
@@ -197,32 +201,38 @@ impl Granules {
         unsafe { ptr::with_exposed_provenance::<u8>(self.0.start() + at / 16).read() }
     }
 
-    /// Those of so many bytes of the slots.
-    pub(crate) fn range(&mut self, at: usize, size: usize) -> &mut [u8] {
+    /// Where those of so many bytes of the slots are, and how many there are.
+    fn bounds(&self, at: usize, size: usize) -> (usize, usize) {
         let len = size.div_ceil(16).min((MAX_THREADS * SLOT).saturating_sub(at) / 16);
-        // SAFETY: within the mapping, by the line above.
-        unsafe {
-            std::slice::from_raw_parts_mut(ptr::with_exposed_provenance_mut(self.0.start() + at / 16), len)
-        }
+        (self.0.start() + at / 16, len)
+    }
+
+    /// Those of so many bytes of the slots.
+    pub(crate) fn range(&self, at: usize, size: usize) -> &[u8] {
+        let (start, len) = self.bounds(at, size);
+        // SAFETY: within the mapping.
+        unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(start), len) }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn range_mut(&mut self, at: usize, size: usize) -> &mut [u8] {
+        let (start, len) = self.bounds(at, size);
+        // SAFETY: within the mapping.
+        unsafe { std::slice::from_raw_parts_mut(ptr::with_exposed_provenance_mut(start), len) }
     }
 
     /// A block that begins at a multiple of 16 is allocated.
     pub(crate) fn allocate(&mut self, at: usize, size: usize) {
-        let granules = self.range(at, size);
+        let granules = self.range_mut(at, size);
         granules.fill(16);
         if let Some(last) = granules.last_mut().filter(|_| !size.is_multiple_of(16)) {
             *last = (size % 16) as u8;
         }
     }
 
-    /// A block is freed.
-    pub(crate) fn free(&mut self, at: usize, size: usize) {
-        self.range(at, size).fill(0);
-    }
-
-    /// So much is as it was at first.
+    /// So much is freed, or was never allocated.
     pub(crate) fn clear(&mut self, at: usize, size: usize) {
-        self.range(at, size).fill(0);
+        self.range_mut(at, size).fill(0);
     }
 }
 
@@ -239,9 +249,10 @@ pub(crate) unsafe fn peek(address: usize, size: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// What a range of a slot holds.
+/// What a range holds of the program's memory.
 pub(crate) fn bytes(from: usize, to: usize) -> Vec<u8> {
-    // SAFETY: callers ask for heaps of threads that were created: their slots are open.
+    // SAFETY: callers ask for variables of the program, and for heaps of threads that were created: their
+    // slots are open.
     unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(from), to.saturating_sub(from)) }
         .to_vec()
 }

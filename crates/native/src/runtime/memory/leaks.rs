@@ -1,17 +1,19 @@
-//! Memory that was never freed and that nothing points to any more, at the end of an execution in which nothing went wrong.
+//! Memory that was never freed and that nothing points to any more, at the end of an execution in which
+//! nothing went wrong.
 //!
-//! As leak checkers do, every word that could be a pointer counts as one: of variables, of thread-local ones, of the stacks of
-//! threads that have not ended, and of blocks that are reached. So what a program keeps in a global is no leak, whether it frees
-//! it or not. Only pages of variables that the program has written are looked at: others hold no pointer to the heap.
+//! As leak checkers do, every word that could be a pointer counts as one: of variables, of thread-local ones,
+//! of the stacks of threads that have not ended, and of blocks that are reached. So what a program keeps in a
+//! global is no leak, whether it frees it or not. Only pages of variables that the program has written are
+//! looked at: others hold no pointer to the heap.
 #![allow(unsafe_code)]
 
-use mazurka_program::Place;
+use mazurka_program::{Place, ProcessId};
 
 use super::heap::Block;
 use super::layout::peek;
 use crate::runtime::report::frames::Trail;
+use crate::runtime::threads::runtime::{Execution, MAIN, Runtime};
 use crate::runtime::threads::thread::Status;
-use crate::runtime::threads::world::{MAIN, World};
 
 /// Memory that was allocated at one place and leaked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +31,7 @@ pub struct Leak {
 pub(crate) struct Leaks {
     found: Vec<(usize, Trail, Leak)>,
     /// Blocks that were allocated and not freed: thread and number.
-    live: Vec<(u32, u32)>,
+    live: Vec<(ProcessId, u32)>,
     reached: Vec<bool>,
     /// Reached, and not looked at.
     waiting: Vec<usize>,
@@ -46,11 +48,12 @@ impl Leaks {
     }
 }
 
-impl World {
+impl Runtime {
     /// Whether the execution has come to its end as it should.
     fn ended_well(&self) -> bool {
-        let all_ended = || self.created.iter().all(|&thread| self.thread(thread).status == Status::Finished);
-        self.failures.is_empty() && !self.assumed && (self.over || all_ended())
+        let Execution { findings, schedule, threads, over, .. } = &self.execution;
+        let ended = |&process: &ProcessId| threads[process].state.status == Status::Finished;
+        findings.failures.is_empty() && !findings.assumed && (*over || schedule.created.iter().all(ended))
     }
 
     /// Looks for leaks at the end of an execution. Costs nothing where everything was freed.
@@ -59,10 +62,10 @@ impl World {
         if !self.ended_well() {
             return;
         }
-        let mut leaks = std::mem::take(&mut self.leaks);
+        let mut leaks = std::mem::take(&mut self.search.leaks);
         leaks.live.clear();
-        for &thread in &self.created {
-            let blocks = self.blocks.of_thread(thread as usize);
+        for &thread in &self.execution.schedule.created {
+            let blocks = self.execution.heap.blocks.of_thread(thread);
             let live = blocks.iter().enumerate().filter(|(_, block)| block.freed.is_none());
             leaks.live.extend(live.map(|(at, _)| (thread, at as u32)));
         }
@@ -75,30 +78,30 @@ impl World {
             self.reach(&mut leaks, block.address, block.address + block.size);
         }
         self.collect(&mut leaks);
-        self.leaks = leaks;
+        self.search.leaks = leaks;
     }
 
     fn live(&self, leaks: &Leaks, at: usize) -> Block {
         let (thread, number) = leaks.live[at];
-        self.blocks.of_thread(thread as usize)[number as usize]
+        self.execution.heap.blocks.of_thread(thread)[number as usize]
     }
 
     fn reach_from_roots(&self, leaks: &mut Leaks) {
-        for range in self.image.written() {
+        for range in self.execution.image.written() {
             self.reach(leaks, range.start, range.end);
         }
-        for &thread in &self.created {
-            let state = self.thread(thread);
-            self.reach_word(leaks, state.result);
-            let ended = state.status == Status::Finished;
-            if !ended || thread == MAIN {
-                let locals = self.locals_of(state);
+        for &process in &self.execution.schedule.created {
+            let thread = self.thread(process);
+            self.reach_word(leaks, thread.state.result);
+            let ended = thread.state.status == Status::Finished;
+            if !ended || process == MAIN {
+                let locals = thread.locals();
                 self.reach(leaks, locals.start, locals.end);
-                state.specific.iter().for_each(|&word| self.reach_word(leaks, word));
+                thread.buffers.specific.iter().for_each(|&word| self.reach_word(leaks, word));
             }
             if !ended {
                 // With the registers that were saved when it was suspended.
-                let stack = state.stack_in_use();
+                let stack = thread.stack_in_use();
                 self.reach(leaks, stack.start, stack.end);
             }
         }
@@ -108,9 +111,10 @@ impl World {
     fn reach(&self, leaks: &mut Leaks, from: usize, to: usize) {
         let mut at = from.next_multiple_of(8);
         while at + 8 <= to {
-            // SAFETY: callers give ranges of variables, of blocks, and of stacks and locals of threads that were created.
+            // SAFETY: callers give ranges of variables, of blocks, and of stacks and locals of threads that
+            // were created.
             let word = unsafe { peek(at, 8) } as usize;
-            if self.slots.contains(word) {
+            if self.search.slots.contains(word) {
                 self.reach_word(leaks, word);
             }
             at += 8;
@@ -119,16 +123,13 @@ impl World {
 
     /// What a word points to, if it points to a block, or right behind one, is reached.
     fn reach_word(&self, leaks: &mut Leaks, word: usize) {
-        let Some(thread) = self.slots.owner(word) else { return };
-        let blocks = self.blocks.of_thread(thread);
-        let Some(number) = blocks.partition_point(|block| block.address <= word).checked_sub(1) else {
-            return;
-        };
-        let block = &blocks[number];
+        let Some(thread) = self.search.slots.owner(word) else { return };
+        let Some(number) = self.execution.heap.blocks.before(thread, word) else { return };
+        let block = &self.execution.heap.blocks.of_thread(thread)[number];
         if block.freed.is_some() || word > block.address + block.size {
             return;
         }
-        if let Ok(at) = leaks.live.binary_search(&(thread as u32, number as u32))
+        if let Ok(at) = leaks.live.binary_search(&(thread, number as u32))
             && !std::mem::replace(&mut leaks.reached[at], true)
         {
             leaks.waiting.push(at);

@@ -1,11 +1,12 @@
-//! What is known of each byte: whose it is, or which location it belongs to.
+//! The shadow memory: what is known of each byte, whose it is, or which location it belongs to.
 //!
-//! A byte starts untouched, becomes private to the first thread that touches it, and shared when another thread does, unless
-//! both only read. Private bytes, and those that are only read, are no part of any label: a thread's accesses of them commute
-//! with all steps of others. Shared bytes are partitioned into cells, each of which is a location. What is known stays
-//! from execution to execution, so that a location means the same in all of a search. When a byte becomes shared, or a
-//! cell turns out to be too coarse, the labels of steps taken before would have been others: the search begins again.
-//! Nothing is lost before that: up to the first foreign access all labels told the truth.
+//! A byte starts untouched, becomes private to the first thread that touches it, and shared when another
+//! thread does, unless both only read. Private bytes, and those that are only read, are no part of any label:
+//! a thread's accesses of them commute with all steps of others. Shared bytes are partitioned into cells,
+//! each of which is a location. What is known stays from execution to execution, so that a location means the
+//! same in all of a search. When a byte becomes shared, or a cell turns out to be too coarse, the labels of
+//! steps taken before would have been others: the search begins again. Nothing is lost before that: up to the
+//! first foreign access all labels told the truth.
 
 use mazurka_program::{Access, AccessKind, Location};
 
@@ -17,8 +18,8 @@ const WRITTEN: u32 = 1 << 30;
 const READ: u32 = 2 << 30;
 /// Several threads have read it, and nobody has written it.
 const READ_ONLY: u32 = 3 << 30;
-/// It is between two variables: see [`super::zones`].
-pub(crate) const NOBODYS: u32 = READ_ONLY + 1;
+/// It is in a redzone between two variables: see [`super::redzones`].
+pub(crate) const REDZONE: u32 = READ_ONLY + 1;
 
 /// A range of addresses that counts as one location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +34,9 @@ pub(crate) fn private(thread: u32, written: bool) -> u32 {
     thread | if written { WRITTEN } else { READ }
 }
 
-/// Whether an access of a byte with this word by a thread is no news, and nobody else's business.
+/// Whether an access of a byte with this word by a thread is invisible to others, and is no news.
 #[inline]
-pub(crate) fn is_quiet(word: u32, thread: u32, write: bool) -> bool {
+pub(crate) fn is_invisible(word: u32, thread: u32, write: bool) -> bool {
     word == private(thread, true) || (!write && (word == private(thread, false) || word == READ_ONLY))
 }
 
@@ -45,7 +46,8 @@ pub(crate) fn is_location(word: u32) -> bool {
     word.wrapping_sub(1) < TAGS - 1
 }
 
-/// Whether threads but this one may change the byte: it is a location, or another thread's own, wherever it lies.
+/// Whether threads but this one may change the byte: it is a location, or another thread's own, wherever it
+/// lies.
 #[inline]
 pub(crate) fn is_changed_by_others(word: u32, thread: u32) -> bool {
     is_location(word) || word & READ_ONLY == WRITTEN && word != private(thread, true)

@@ -7,14 +7,13 @@ use mazurka_program::Stop;
 
 use super::layout::TLS_ROOM;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
-use crate::runtime::system::user::{caller, store};
+use crate::runtime::system::user::{caller, store, with_runtime};
 use crate::runtime::system::{exit, registry};
-use crate::runtime::threads::thread::Thread;
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::runtime::Runtime;
 
 /// What the loader passes for a variable: the object, and where in its block the variable is.
 #[repr(C)]
-struct Index {
+struct TlsIndex {
     object: usize,
     offset: usize,
 }
@@ -26,21 +25,16 @@ const ROUNDS: usize = 4;
 /// Where the state of exceptions is in a slot: before the block of thread-local variables.
 const EXCEPTIONS: usize = 64;
 
-impl World {
-    /// Where the variables of a thread are, with the state of exceptions before them; nowhere if it has used none.
-    pub(crate) fn locals_of(&self, state: &Thread) -> std::ops::Range<usize> {
-        let template = self.image.tls;
-        let start = (state.slot.tls + EXCEPTIONS).next_multiple_of(template.align.max(64));
-        if state.has_locals { start - EXCEPTIONS..start + template.size } else { start..start }
-    }
-
+impl Runtime {
     /// The block of the running thread's variables.
     fn locals(&mut self) -> usize {
-        let template = self.image.tls;
+        let template = self.execution.image.tls;
         let align = template.align.max(64);
         let me = self.me();
         let start = (me.slot.tls + EXCEPTIONS).next_multiple_of(align);
-        if std::mem::replace(&mut me.has_locals, true) {
+        // With the state of exceptions before them.
+        let locals = (start - EXCEPTIONS, start + template.size);
+        if std::mem::replace(&mut me.state.locals, locals) == locals {
             return start;
         }
         if start + template.size > me.slot.tls + TLS_ROOM {
@@ -59,39 +53,36 @@ impl World {
     }
 }
 
-extern "C-unwind" fn tls_get_addr(index: *const Index) -> usize {
-    // SAFETY: a thread of the world runs here, and the code that the compiler made passes a valid index. The object is ours:
-    // calls of others are not bound to this function.
-    unsafe { (*current()).locals() + (*index).offset }
+extern "C-unwind" fn tls_get_addr(index: *const TlsIndex) -> usize {
+    // SAFETY: the code that the compiler made passes a valid index. The object is ours: calls of others are
+    // not bound to this function.
+    with_runtime(Runtime::locals) + unsafe { (*index).offset }
 }
 
 /// The state of exceptions of the running thread: two words, at first 0.
 extern "C-unwind" fn exception_globals() -> usize {
-    // SAFETY: a thread of the world runs here.
-    unsafe { (*current()).locals() - EXCEPTIONS }
+    with_runtime(Runtime::locals) - EXCEPTIONS
 }
 
 /// Whether the running thread is handling an exception.
 pub(crate) fn handles_exception() -> bool {
-    let globals = std::ptr::with_exposed_provenance::<usize>(exception_globals());
+    let globals = ptr::with_exposed_provenance::<usize>(exception_globals());
     // SAFETY: the words are in the slot of the running thread.
     unsafe { *globals != 0 }
 }
 
 extern "C-unwind" fn errno_location() -> *mut i32 {
-    // SAFETY: a thread of the world runs here. The error number is saved for each thread when another one runs.
-    unsafe { (*current()).errno }
+    // The error number is saved for each thread when another one runs.
+    with_runtime(|runtime| runtime.search.errno)
 }
 
 extern "C-unwind" fn key_create(key: *mut u32, destructor: usize) -> i32 {
     let place = caller();
     registry::register("pthread_key_create", place);
-    // SAFETY: a thread of the world runs here; the reference ends before the program's memory is written.
-    let number = unsafe {
-        let keys = &mut (*current()).keys;
-        keys.push(Some(destructor));
-        keys.len() as u32 - 1
-    };
+    let number = with_runtime(|runtime| {
+        runtime.execution.keys.push(Some(destructor));
+        runtime.execution.keys.len() as u32 - 1
+    });
     if number as usize >= MAX_KEYS {
         return libc::EAGAIN;
     }
@@ -101,63 +92,58 @@ extern "C-unwind" fn key_create(key: *mut u32, destructor: usize) -> i32 {
 
 extern "C-unwind" fn key_delete(key: u32) -> i32 {
     registry::register("pthread_key_delete", caller());
-    // SAFETY: a thread of the world runs here.
-    let keys = unsafe { &mut (*current()).keys };
-    match keys.get_mut(key as usize).and_then(Option::take) {
-        Some(_) => 0,
-        None => libc::EINVAL,
-    }
+    let deleted = with_runtime(|runtime| runtime.execution.keys.get_mut(key as usize).and_then(Option::take));
+    if deleted.is_some() { 0 } else { libc::EINVAL }
 }
 
 extern "C-unwind" fn getspecific(key: u32) -> usize {
-    // SAFETY: a thread of the world runs here.
-    let me = unsafe { (*current()).me() };
-    me.specific.get(key as usize).copied().unwrap_or(0)
+    with_runtime(|runtime| runtime.me().buffers.specific.get(key as usize).copied().unwrap_or(0))
 }
 
 extern "C-unwind" fn setspecific(key: u32, value: usize) -> i32 {
-    // SAFETY: a thread of the world runs here.
-    let world = unsafe { &mut *current() };
-    if world.keys.get(key as usize).copied().flatten().is_none() {
-        return libc::EINVAL;
-    }
-    let specific = &mut world.me().specific;
-    if specific.len() <= key as usize {
-        specific.resize(key as usize + 1, 0);
-    }
-    specific[key as usize] = value;
-    0
+    let at = key as usize;
+    with_runtime(|runtime| {
+        if runtime.execution.keys.get(at).copied().flatten().is_none() {
+            return libc::EINVAL;
+        }
+        let specific = &mut runtime.me().buffers.specific;
+        if specific.len() <= at {
+            specific.resize(at + 1, 0);
+        }
+        specific[at] = value;
+        0
+    })
 }
 
 /// Registers a destructor of a thread-local variable.
 extern "C-unwind" fn thread_atexit(function: usize, argument: usize, _object: usize) -> i32 {
-    // SAFETY: a thread of the world runs here.
-    unsafe { (*current()).me().at_exit.push((function, argument)) };
+    with_runtime(|runtime| runtime.me().buffers.at_exit.push((function, argument)));
     0
 }
 
 /// Destroys what the running thread has to itself.
 pub(crate) fn run_destructors() {
-    let world = current();
-    // SAFETY: a thread of the world runs here; no reference is kept across calls of the program.
-    unsafe {
-        while let Some((function, argument)) = (*world).me().at_exit.pop() {
-            exit::call(function, [argument, 0, 0]);
+    let call = |function, argument| {
+        // SAFETY: a thread of the program runs here, and the program registered the function to be called so.
+        unsafe { exit::call(function, [argument, 0, 0]) };
+    };
+    while let Some((function, argument)) = with_runtime(|runtime| runtime.me().buffers.at_exit.pop()) {
+        call(function, argument);
+    }
+    for _ in 0..ROUNDS {
+        let mut again = false;
+        for key in 0..with_runtime(|runtime| runtime.me().buffers.specific.len()) {
+            let (value, destructor) = with_runtime(|runtime| {
+                let value = std::mem::take(&mut runtime.me().buffers.specific[key]);
+                (value, runtime.execution.keys.get(key).copied().flatten().unwrap_or(0))
+            });
+            if value != 0 && destructor != 0 {
+                again = true;
+                call(destructor, value);
+            }
         }
-        for _ in 0..ROUNDS {
-            let mut again = false;
-            for key in 0..(*world).me().specific.len() {
-                let value = std::mem::take(&mut (&mut (*world).me().specific)[key]);
-                let keys = &(*world).keys;
-                let destructor = keys.get(key).copied().flatten().unwrap_or(0);
-                if value != 0 && destructor != 0 {
-                    again = true;
-                    exit::call(destructor, [value, 0, 0]);
-                }
-            }
-            if !again {
-                return;
-            }
+        if !again {
+            return;
         }
     }
 }

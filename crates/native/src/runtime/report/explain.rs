@@ -6,14 +6,14 @@ use mazurka_program::{
 };
 use rustc_hash::FxHashMap;
 
-use crate::runtime::threads::objects::ObjectId;
+use crate::runtime::threads::objects::Object;
 use crate::runtime::threads::run::NativeRun;
+use crate::runtime::threads::runtime::{MAIN, Runtime};
 use crate::runtime::threads::thread::{Pending, Status};
-use crate::runtime::threads::world::{MAIN, World};
 
-/// What is told of an execution whose steps are told.
+/// What is told of a step, and what has to be known of those before.
 #[derive(Default)]
-pub(crate) struct Story {
+pub(crate) struct StepExplanation {
     pub(crate) note: Option<String>,
     operation: String,
     reads: Vec<Observed>,
@@ -21,14 +21,16 @@ pub(crate) struct Story {
     /// By location: the position of the step that wrote it last.
     writers: FxHashMap<Location, usize>,
     /// Where locks were taken last.
-    taken: FxHashMap<ObjectId, Option<Place>>,
+    taken: FxHashMap<Location, Option<Place>>,
 }
 
-impl World {
+impl Runtime {
     /// Where in the source the call is that returns to an address.
     pub(crate) fn place(&self, address: usize) -> Option<Place> {
-        let symbols = self.options.symbols.as_ref()?;
-        let offset = address.checked_sub(self.image.base).filter(|_| self.image.extent.contains(&address))?;
+        let symbols = self.search.options.symbols.as_ref()?;
+        let offset = address
+            .checked_sub(self.execution.image.base)
+            .filter(|_| self.execution.image.extent.contains(&address))?;
         symbols.place(offset as u64)
     }
 
@@ -38,27 +40,30 @@ impl World {
     }
 
     pub(crate) fn function_name(&self, address: usize) -> Option<String> {
-        let symbols = self.options.symbols.as_ref()?;
-        symbols.function(address.checked_sub(self.image.base)? as u64)
+        let symbols = self.search.options.symbols.as_ref()?;
+        symbols.function(address.checked_sub(self.execution.image.base)? as u64)
     }
 
-    pub(crate) fn note_holder(&mut self, object: ObjectId, thread: u32, place: usize) {
-        if self.story.is_some() {
-            let place = self.place_of(thread, place);
-            self.story.as_mut().map(|story| story.taken.insert(object, place));
+    pub(crate) fn note_holder(&mut self, object: Object, process: ProcessId, place: usize) {
+        if self.step.explanation.is_some() {
+            let place = self.place_of(process, place);
+            let explanation = self.step.explanation.as_mut();
+            explanation.map(|explanation| explanation.taken.insert(object.location, place));
         }
     }
 
     /// ` since file:line`, or nothing.
-    pub(crate) fn held_since(&self, object: ObjectId) -> String {
-        let place = self.story.as_ref().and_then(|story| story.taken.get(&object)?.as_ref());
+    pub(crate) fn held_since(&self, object: Object) -> String {
+        let place =
+            self.step.explanation.as_ref().and_then(|told| told.taken.get(&object.location)?.as_ref());
         place.map_or_else(String::new, |place| format!(" since {}:{}", place.file, place.line))
     }
 
     /// Puts into words what a step is about to do: its label is known, and its thread has not gone on.
     #[cold]
-    pub(crate) fn tell_before(&mut self, operation: Option<String>) {
+    pub(crate) fn explain_before(&mut self, operation: Option<String>) {
         let accesses: Vec<_> = self
+            .step
             .label
             .accesses
             .iter()
@@ -67,16 +72,17 @@ impl World {
         let mut reads = Vec::new();
         let mut names = Vec::new();
         for &(location, kind) in &accesses {
-            let Some(cell) = self.partition.memory(location) else { continue };
+            let Some(cell) = self.search.partition.memory(location) else { continue };
             let name = self.memory_name(cell.address, cell.size);
             if matches!(kind, AccessKind::Read | AccessKind::Update) {
                 let value = self.value_text(cell.address, cell.size);
-                let source = self.story.as_ref().and_then(|story| story.writers.get(&location).copied());
+                let source =
+                    self.step.explanation.as_ref().and_then(|told| told.writers.get(&location).copied());
                 reads.push(Observed { name: name.clone(), value, source });
             }
             names.push((name, kind));
         }
-        let position = (self.depth as usize).saturating_sub(1);
+        let position = (self.execution.schedule.depth as usize).saturating_sub(1);
         let plain = || {
             let verb = match names.first().map(|name| name.1) {
                 Some(AccessKind::Read) => "read",
@@ -87,12 +93,12 @@ impl World {
             format!("{verb} {}", names.join(", "))
         };
         let operation = operation.unwrap_or_else(plain);
-        if let Some(story) = &mut self.story {
-            (story.operation, story.reads) = (operation, reads);
-            story.writes.clear();
+        if let Some(explanation) = &mut self.step.explanation {
+            (explanation.operation, explanation.reads) = (operation, reads);
+            explanation.writes.clear();
             for (location, kind) in accesses {
                 if !kind.is_read() {
-                    story.writers.insert(location, position);
+                    explanation.writers.insert(location, position);
                 }
             }
         }
@@ -100,9 +106,10 @@ impl World {
 
     /// Adds what the step has written.
     #[cold]
-    pub(crate) fn tell_after(&mut self, accesses: &[mazurka_program::Access]) {
+    pub(crate) fn explain_after(&mut self, accesses: &[mazurka_program::Access]) {
         let written = accesses.iter().filter(|access| !access.kind.is_read());
-        let cells = written.flat_map(|access| access.locations()).filter_map(|at| self.partition.memory(at));
+        let cells =
+            written.flat_map(|access| access.locations()).filter_map(|at| self.search.partition.memory(at));
         let writes: Vec<Observed> = cells
             .map(|cell| Observed {
                 name: self.memory_name(cell.address, cell.size),
@@ -110,55 +117,56 @@ impl World {
                 source: None,
             })
             .collect();
-        if let Some(story) = &mut self.story {
-            story.writes = writes;
+        if let Some(explanation) = &mut self.step.explanation {
+            explanation.writes = writes;
         }
     }
 
-    fn pending_place(&self, thread: u32) -> Option<Place> {
-        match self.thread(thread).pending {
+    fn pending_place(&self, process: ProcessId) -> Option<Place> {
+        match self.thread(process).state.pending {
             Pending::Nothing => None,
-            Pending::Access { place, .. } | Pending::Operation { place, .. } => self.place_of(thread, place),
+            Pending::Access { place, .. } | Pending::Operation { place, .. } => self.place_of(process, place),
         }
     }
 }
 
 impl Explain for NativeRun {
     fn process_name(&self, process: ProcessId) -> String {
-        self.world().name_of(process.0)
+        self.runtime().name_of(process)
     }
 
     fn step_explained(&mut self, process: ProcessId, choice: u32) -> Result<Explanation, Stop> {
-        self.tell_from_now_on();
+        self.explain_from_now_on();
         self.catch_up()?;
-        let place = self.world().pending_place(process.0);
+        let place = self.runtime().pending_place(process);
         self.take(process, choice)?;
-        let story = self.world().story.as_mut();
-        let (operation, reads, writes, note) = story.map_or_else(Default::default, |story| {
-            let (reads, writes) = (std::mem::take(&mut story.reads), std::mem::take(&mut story.writes));
-            (std::mem::take(&mut story.operation), reads, writes, story.note.take())
+        let explanation = self.runtime().step.explanation.as_mut();
+        let (operation, reads, writes, note) = explanation.map_or_else(Default::default, |explanation| {
+            let (reads, writes) =
+                (std::mem::take(&mut explanation.reads), std::mem::take(&mut explanation.writes));
+            (std::mem::take(&mut explanation.operation), reads, writes, explanation.note.take())
         });
         Ok(Explanation { process, operation, reads, writes, note, place })
     }
 
     fn explain_waiting(&self) -> Vec<WaitExplanation> {
         let mut waiting = Vec::new();
-        let world = self.world();
+        let runtime = self.runtime();
         self.waiting(&mut |process, _| {
-            let Pending::Operation { operation, .. } = world.thread(process.0).pending else { return };
+            let Pending::Operation { operation, .. } = runtime.thread(process).state.pending else { return };
             // SAFETY: the thread is parked at the operation.
             let operation = unsafe { &*operation };
-            let (waits_for, waits_on) = operation.waits_for(world);
-            let place = world.pending_place(process.0);
-            let operation = operation.describe(world);
+            let (waits_for, waits_on) = operation.waits_for(runtime);
+            let place = runtime.pending_place(process);
+            let operation = operation.describe(runtime);
             waiting.push(WaitExplanation { process, operation, waits_for, waits_on, place });
         });
         waiting
     }
 
     fn deadlock_message(&self, waiting: &[WaitExplanation]) -> Option<String> {
-        let world = self.world();
-        let first = waiting.first().filter(|_| world.thread(MAIN).status == Status::Finished)?;
+        let runtime = self.runtime();
+        let first = waiting.first().filter(|_| runtime.thread(MAIN).state.status == Status::Finished)?;
         let place =
             first.place.as_ref().map_or(String::new(), |place| format!(" ({}:{})", place.file, place.line));
         let name = self.process_name(first.process);

@@ -1,17 +1,17 @@
 //! Who called whom: from an operation in a library's code to the line of the program that led to it.
 //!
-//! Stubs note the stack pointer and the frame pointer of who calls them, and a thread that is suspended keeps them. The frames
-//! are found from there, when somebody asks, by the tables that exceptions use, so that functions without frame pointers are no
-//! obstacle. When memory is allocated nobody may have asked yet: then frame pointers are followed, which all that the driver
-//! compiles has.
+//! Stubs note the stack pointer and the frame pointer of who calls them, and a thread that is suspended keeps
+//! them. The frames are found from there, when somebody asks, by the tables that exceptions use, so that
+//! functions without frame pointers are no obstacle. When memory is allocated nobody may have asked yet: then
+//! frame pointers are followed, which all that the driver compiles has.
 #![allow(unsafe_code)]
 
-use mazurka_program::Place;
+use mazurka_program::{Place, ProcessId};
 
-use super::symbolizer::Frame;
 use crate::runtime::memory::layout::{PAGE, peek};
+use crate::runtime::threads::runtime::Runtime;
 use crate::runtime::threads::thread::Status;
-use crate::runtime::threads::world::World;
+use crate::symbols::Frame;
 
 /// No more frames are looked at.
 const MOST: usize = 40;
@@ -22,28 +22,29 @@ pub(crate) type Trail = [u32; 10];
 const BASE: usize = 2;
 const STACK: usize = 7;
 
-impl World {
+impl Runtime {
     /// The registers of who called a stub last: the stack pointer at the stub's entry, and the frame pointer.
     #[inline]
     pub(crate) fn registers(&self) -> (usize, usize) {
         // SAFETY: the page is the stub's, and has room for these.
-        unsafe { (*self.image.caller.add(STACK), *self.image.caller.add(BASE)) }
+        unsafe { (*self.execution.image.caller.add(STACK), *self.execution.image.caller.add(BASE)) }
     }
 
     /// The same of a thread that is parked, or runs and has called a stub.
     #[inline]
-    fn registers_of(&self, thread: u32) -> Option<(usize, usize)> {
-        let state = self.thread(thread);
+    fn registers_of(&self, process: ProcessId) -> Option<(usize, usize)> {
+        let state = &self.thread(process).state;
         match state.status {
             Status::Parked => Some(state.registers),
-            Status::Running if thread == self.running => Some(self.registers()),
+            Status::Running if process == self.running() => Some(self.registers()),
             _ => None,
         }
     }
 
-    /// The lowest address of a frame of the program on the stack of a thread, or one below it, if that is known.
-    pub(crate) fn frame_of(&self, thread: u32) -> Option<usize> {
-        self.registers_of(thread).map(|(stack, _)| stack)
+    /// The lowest address of a frame of the program on the stack of a thread, or one below it, if that is
+    /// known.
+    pub(crate) fn frame_of(&self, process: ProcessId) -> Option<usize> {
+        self.registers_of(process).map(|(stack, _)| stack)
     }
 
     /// The thread that is resumed is where it called the stub at which it was suspended.
@@ -51,14 +52,14 @@ impl World {
     pub(crate) fn put_registers_back(&mut self, (stack, base): (usize, usize)) {
         // SAFETY: the page is the stub's, and has room for these.
         unsafe {
-            *self.image.caller.add(STACK) = stack;
-            *self.image.caller.add(BASE) = base;
+            *self.execution.image.caller.add(STACK) = stack;
+            *self.execution.image.caller.add(BASE) = base;
         }
     }
 
     /// Reads 8 bytes of a thread's stack.
-    pub(crate) fn read_stack(&self, thread: u32, address: usize) -> Option<usize> {
-        let slot = self.thread(thread).slot;
+    pub(crate) fn read_stack(&self, process: ProcessId, address: usize) -> Option<usize> {
+        let slot = self.thread(process).slot;
         let inside = address >= slot.stack_limit + PAGE
             && address.checked_add(8).is_some_and(|end| end <= slot.stack_base);
         // SAFETY: the address is on the stack of a slot that is open.
@@ -66,15 +67,15 @@ impl World {
     }
 
     /// The frames of a thread that is parked, or runs and has called a stub; the innermost first.
-    pub(crate) fn frames(&self, thread: u32) -> Vec<Frame> {
-        let Some((stack, base)) = self.registers_of(thread) else { return Vec::new() };
+    pub(crate) fn frames(&self, process: ProcessId) -> Vec<Frame> {
+        let Some((stack, base)) = self.registers_of(process) else { return Vec::new() };
         // A call leaves there where it returns to.
-        let Some(at) = self.read_stack(thread, stack).and_then(|place| self.code(place)) else {
+        let Some(at) = self.read_stack(process, stack).and_then(|place| self.code(place)) else {
             return Vec::new();
         };
         let mut frames = vec![Frame { place: at, stack: stack as u64 + 8, base: base as u64 }];
-        let read = |address: u64| self.read_stack(thread, address as usize).map(|word| word as u64);
-        while let (Some(symbols), Some(&last)) = (&self.options.symbols, frames.last()) {
+        let read = |address: u64| self.read_stack(process, address as usize).map(|word| word as u64);
+        while let (Some(symbols), Some(&last)) = (&self.search.options.symbols, frames.last()) {
             let Some(caller) = symbols.caller(last, &read).filter(|_| frames.len() < MOST) else { break };
             let Some(place) = self.code(caller.place as usize) else { break };
             frames.push(Frame { place, ..caller });
@@ -84,17 +85,18 @@ impl World {
 
     /// An address of the program's code, relative to where it is.
     fn code(&self, address: usize) -> Option<u64> {
-        self.image.extent.contains(&address).then(|| (address - self.image.base) as u64)
+        self.execution.image.extent.contains(&address).then(|| (address - self.execution.image.base) as u64)
     }
 
     /// The return addresses above where the running thread is, by frame pointers.
     pub(crate) fn trail(&self) -> Trail {
         let mut trail = Trail::default();
-        let Some((_, mut base)) = self.registers_of(self.running) else { return trail };
+        let Some((_, mut base)) = self.registers_of(self.running()) else { return trail };
         for entry in &mut trail {
-            let (Some(next), Some(place)) =
-                (self.read_stack(self.running, base), self.read_stack(self.running, base.wrapping_add(8)))
-            else {
+            let (Some(next), Some(place)) = (
+                self.read_stack(self.running(), base),
+                self.read_stack(self.running(), base.wrapping_add(8)),
+            ) else {
                 break;
             };
             let Some(place) = self.code(place) else { break };
@@ -110,17 +112,19 @@ impl World {
     /// Of an allocation, the place of the program itself, rather than of a library that it calls.
     pub(crate) fn own_place(&self, place: usize, trail: &Trail) -> usize {
         let own = |&address: &usize| self.place(address).is_some_and(|place| !is_of_library(&place));
-        let above =
-            trail.iter().take_while(|&&place| place != 0).map(|&place| self.image.base + place as usize);
+        let above = trail
+            .iter()
+            .take_while(|&&place| place != 0)
+            .map(|&place| self.execution.image.base + place as usize);
         std::iter::once(place).chain(above).find(own).unwrap_or(place)
     }
 
     /// Where a thread is, in the program itself: the line that called the library, if the thread is in one.
-    pub(crate) fn place_of(&self, thread: u32, place: usize) -> Option<Place> {
+    pub(crate) fn place_of(&self, process: ProcessId, place: usize) -> Option<Place> {
         let innermost = self.place(place).filter(|place| !is_of_library(place));
         innermost.or_else(|| {
-            let symbols = self.options.symbols.as_ref()?;
-            let frames = self.frames(thread);
+            let symbols = self.search.options.symbols.as_ref()?;
+            let frames = self.frames(process);
             frames.iter().filter_map(|frame| symbols.place(frame.place)).find(|at| !is_of_library(at))
         })
     }

@@ -3,4 +3,3 @@
 pub(crate) mod explain;
 pub(crate) mod frames;
 pub(crate) mod naming;
-pub(crate) mod symbolizer;

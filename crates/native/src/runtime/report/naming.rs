@@ -3,38 +3,38 @@
 
 use mazurka_program::ProcessId;
 
-use super::symbolizer::Spot;
 use crate::runtime::memory::heap::Block;
 use crate::runtime::memory::layout;
-use crate::runtime::threads::objects::{Class, ObjectId};
+use crate::runtime::threads::objects::{Class, Object};
+use crate::runtime::threads::runtime::{MAIN, Runtime};
 use crate::runtime::threads::thread::{Body, Task};
-use crate::runtime::threads::world::{MAIN, World};
+use crate::symbols::{Storage, sign_extend};
 
 /// The function that runs all threads of the C++ library.
 const CXX_THREAD: &str = "execute_native_thread_routine";
 
-impl World {
+impl Runtime {
     /// A thread as people know it: by its function, with a number if others have the same.
-    pub(crate) fn name_of(&self, thread: u32) -> String {
-        if thread == MAIN {
+    pub(crate) fn name_of(&self, process: ProcessId) -> String {
+        if process == MAIN {
             return "main".to_owned();
         }
-        let path = self.names.path(ProcessId(thread));
-        let Some(name) = self.task_name(thread) else {
+        let path = self.search.names.path(process);
+        let Some(name) = self.task_name(process) else {
             let numbers: Vec<String> = path.iter().skip(1).map(|ordinal| (ordinal + 1).to_string()).collect();
             return format!("thread {}", numbers.join("."));
         };
-        let same = |other: &&u32| **other != MAIN && self.task_of(**other) == self.task_of(thread);
-        let elder = |other: &&u32| self.names.path(ProcessId(**other)) < path;
-        match self.created.iter().filter(same).filter(elder).count() {
+        let same = |other: &&ProcessId| **other != MAIN && self.task_of(**other) == self.task_of(process);
+        let elder = |other: &&ProcessId| self.search.names.path(**other) < path;
+        match self.execution.schedule.created.iter().filter(same).filter(elder).count() {
             0 => name,
             others => format!("{name}#{}", others + 1),
         }
     }
 
     /// What a thread does: the function, and the type and the function that the C++ library was given.
-    fn task_of(&self, thread: u32) -> Option<(usize, Option<Task>)> {
-        let state = self.threads.get(thread as usize)?;
+    fn task_of(&self, process: ProcessId) -> Option<(usize, Option<Task>)> {
+        let state = &self.execution.threads.list.get(process.index())?.state;
         match state.body {
             Body::Posix(function, _) | Body::Standard(function, _) => {
                 // The words beside a function are its arguments.
@@ -48,8 +48,8 @@ impl World {
         }
     }
 
-    fn task_name(&self, thread: u32) -> Option<String> {
-        let (function, task) = self.task_of(thread)?;
+    fn task_name(&self, process: ProcessId) -> Option<String> {
+        let (function, task) = self.task_of(process)?;
         let name = self.function_name(function)?;
         match task {
             Some(task) if name.contains(CXX_THREAD) => self.cxx_task(task),
@@ -57,10 +57,11 @@ impl World {
         }
     }
 
-    /// What the C++ library was given to do: a function, a member of an object, or an object that can be called.
+    /// What the C++ library was given to do: a function, a member of an object, or an object that can be
+    /// called.
     fn cxx_task(&self, task: Task) -> Option<String> {
-        let symbols = self.options.symbols.as_ref()?;
-        let type_name = symbols.symbol(task.table.checked_sub(self.image.base)? as u64)?;
+        let symbols = self.search.options.symbols.as_ref()?;
+        let type_name = symbols.symbol(task.table.checked_sub(self.execution.image.base)? as u64)?;
         let (_, callable) = type_name.split_once("5tupleIJ")?;
         match callable.chars().next()? {
             'P' => self.function_at(task.words[1]),
@@ -71,73 +72,83 @@ impl World {
 
     /// The name of the function that begins at an address.
     fn function_at(&self, address: usize) -> Option<String> {
-        let inside = self.image.extent.contains(&address);
+        let inside = self.execution.image.extent.contains(&address);
         inside.then(|| self.function_name(address)).flatten()
     }
 
     /// Notes what a thread of the C++ library is to do, while the object that tells it is there.
-    pub(crate) fn note_task(&mut self, thread: u32, argument: usize) {
-        let block = self.block_around(argument).filter(|block| block.address == argument && block.size >= 16);
-        let task = block.filter(|_| self.image.unwinds).map(|block| {
+    pub(crate) fn note_task(&mut self, process: ProcessId, argument: usize) {
+        let block = self
+            .execution
+            .heap
+            .block_around(argument)
+            .filter(|block| block.address == argument && block.size >= 16);
+        let task = block.filter(|_| self.execution.image.unwinds).map(|block| {
             // SAFETY: the block is in an open slot and as large as it says.
             let word = |at: usize| unsafe { layout::peek(block.address + at, 8) } as usize;
             let end = block.size & !7;
             Task { table: word(0), words: [word(end - 16), word(end - 8)] }
         });
-        self.thread_mut(thread).task = task;
+        self.thread_mut(process).state.task = task;
     }
 
-    /// What some memory is part of; for a thread's stack with whose it is.
-    fn spot(&self, address: usize) -> Option<(Spot, Option<u32>)> {
-        if self.image.variables.contains(&address) {
-            return Some((Spot::Variable { address: (address - self.image.base) as u64 }, None));
+    /// What some memory is part of; of a thread's stack, what has a name there.
+    fn storage(&self, address: usize) -> Option<Storage> {
+        if self.execution.image.variables.contains(&address) {
+            return Some(Storage::Static { address: (address - self.execution.image.base) as u64 });
         }
-        if let Some(block) = self.block_around(address) {
-            let place = self.own_place(block.place, &block.trail).checked_sub(self.image.base)? as u64;
+        if let Some(block) = self.execution.heap.block_around(address) {
+            let place =
+                self.own_place(block.place, &block.trail).checked_sub(self.execution.image.base)? as u64;
             let (size, offset) = (block.size as u64, (address - block.address) as u64);
-            return Some((Spot::Block { place, size, offset }, None));
+            return Some(Storage::Allocated { place, size, offset });
         }
-        let owner = self.slots.owner(address)? as u32;
-        let symbols = self.options.symbols.as_ref()?;
-        let slot = self.slots.slot(owner as usize);
+        let owner = self.search.slots.owner(address)?;
+        let symbols = self.search.options.symbols.as_ref()?;
+        let slot = self.search.slots.slot(owner);
         if !(slot.stack_limit..slot.stack_base).contains(&address) {
             return None;
         }
-        let spots =
-            self.frames(owner).into_iter().map(|frame| Spot::Local { frame, address: address as u64 });
-        spots.into_iter().find(|spot| symbols.name(spot, 1).is_some()).map(|spot| (spot, Some(owner)))
+        let frames = self.frames(owner).into_iter();
+        let mut parts = frames.map(|frame| Storage::Automatic { frame, address: address as u64 });
+        parts.find(|part| symbols.name(part, 1).is_some())
     }
 
     /// Memory as people know it.
     pub(crate) fn memory_name(&self, address: usize, size: usize) -> String {
-        let known = self.spot(address).and_then(|(spot, owner)| {
-            let symbols = self.options.symbols.as_ref()?;
-            Some((symbols.name(&spot, size as u64)?, spot, owner))
-        });
-        match known {
-            Some((name, Spot::Variable { .. }, _)) => return name,
-            Some((name, Spot::Local { frame, .. }, owner)) => {
-                let function =
-                    self.options.symbols.as_ref().and_then(|symbols| symbols.function(frame.place));
-                return self.local_name(&name, function, owner);
-            }
-            Some((name, Spot::Block { .. }, _)) => {
-                if let Some(block) = self.block_around(address) {
-                    return format!(
-                        "{name}{} (allocated{})",
-                        self.ordinal(&block),
-                        self.allocated_at(&block)
-                    );
+        self.declared_name(address, size).unwrap_or_else(|| self.raw_name(address))
+    }
+
+    /// Memory by the name that the program has for it, if the debugging information tells.
+    fn declared_name(&self, address: usize, size: usize) -> Option<String> {
+        let symbols = self.search.options.symbols.as_ref()?;
+        let storage = self.storage(address)?;
+        let name = symbols.name(&storage, size as u64)?;
+        Some(match storage {
+            Storage::Static { .. } => name,
+            Storage::Automatic { frame, .. } => {
+                // With the function and, if it does not go without saying, the thread.
+                let thread = self.name_of(self.search.slots.owner(address)?);
+                match symbols.function(frame.place) {
+                    Some(function) if function != thread => format!("{name} of {function} in {thread}"),
+                    _ => format!("{name} of {thread}"),
                 }
             }
-            None => {}
+            Storage::Allocated { .. } => {
+                let block = self.execution.heap.block_around(address)?;
+                format!("{name}{} (allocated{})", self.ordinal(&block), self.allocated_at(&block))
+            }
+        })
+    }
+
+    /// Memory by where it is.
+    fn raw_name(&self, address: usize) -> String {
+        if self.execution.image.variables.contains(&address) {
+            return format!("variable {:#x}", address - self.execution.image.base);
         }
-        if self.image.variables.contains(&address) {
-            return format!("variable {:#x}", address - self.image.base);
-        }
-        let Some(owner) = self.slots.owner(address) else { return format!("memory at {address:#x}") };
-        let (slot, thread) = (self.slots.slot(owner), self.name_of(owner as u32));
-        if let Some(block) = self.block_around(address) {
+        let Some(owner) = self.search.slots.owner(address) else { return format!("memory at {address:#x}") };
+        let (slot, thread) = (self.search.slots.slot(owner), self.name_of(owner));
+        if let Some(block) = self.execution.heap.block_around(address) {
             let (offset, size) = (address - block.address, block.size);
             let (ordinal, place) = (self.ordinal(&block), self.allocated_at(&block));
             return format!("byte {offset} of {size}{ordinal} (allocated{place})");
@@ -148,25 +159,12 @@ impl World {
         format!("thread-local variable {} of {thread}", address - slot.tls)
     }
 
-    /// A variable of a function, with the function and, if it does not go without saying, the thread.
-    fn local_name(&self, name: &str, function: Option<String>, owner: Option<u32>) -> String {
-        let thread = owner.map(|owner| self.name_of(owner));
-        match (function, thread) {
-            (Some(function), Some(thread)) if function != thread => {
-                format!("{name} of {function} in {thread}")
-            }
-            (Some(function), _) => format!("{name} of {function}"),
-            (None, Some(thread)) => format!("{name} of {thread}"),
-            (None, None) => name.to_owned(),
-        }
-    }
-
     /// `#2` for the second block that a thread has allocated at one place.
     fn ordinal(&self, block: &Block) -> String {
-        let Some(owner) = self.slots.owner(block.address) else { return String::new() };
+        let Some(owner) = self.search.slots.owner(block.address) else { return String::new() };
         let same = |other: &&Block| other.place == block.place && other.trail == block.trail;
         let before = |other: &&Block| other.address < block.address;
-        match self.blocks.of_thread(owner).iter().filter(same).filter(before).count() {
+        match self.execution.heap.blocks.of_thread(owner).iter().filter(same).filter(before).count() {
             0 => String::new(),
             others => format!("#{}", others + 1),
         }
@@ -180,10 +178,13 @@ impl World {
         })
     }
 
-    /// What an address is of, if that can be told in a word: a variable, a function, the beginning of a block.
+    /// What an address is of, if that can be told in a word: a variable, a function, the beginning of a
+    /// block.
     fn pointer_text(&self, address: usize) -> Option<String> {
-        let symbols = self.options.symbols.as_ref()?;
-        if !self.image.variables.contains(&address) && self.image.extent.contains(&address) {
+        let symbols = self.search.options.symbols.as_ref()?;
+        if !self.execution.image.variables.contains(&address)
+            && self.execution.image.extent.contains(&address)
+        {
             return self.function_at(address).map(|name| match name.strip_prefix("_ZTV") {
                 Some(class) => {
                     let class = class.split_once('+').map_or(class, |(class, _)| class);
@@ -192,27 +193,25 @@ impl World {
                 None => name,
             });
         }
-        match self.spot(address)? {
-            (spot @ Spot::Block { offset: 0, size, .. }, _) => {
-                let block = self.block_around(address)?;
-                let name = symbols.name(&spot, size)?;
-                let whole = name.split(['.', '[']).next().unwrap_or_default();
-                Some(format!("&{whole}{}", self.ordinal(&block)))
+        let storage = self.storage(address)?;
+        let whole = |name: String| name.split(['.', '[']).next().unwrap_or_default().to_owned();
+        Some(match storage {
+            Storage::Static { .. } => format!("&{}", symbols.name(&storage, 1)?),
+            Storage::Automatic { .. } => {
+                let owner = self.search.slots.owner(address)?;
+                format!("&{} of {}", whole(symbols.name(&storage, 1)?), self.name_of(owner))
             }
-            (spot @ Spot::Variable { .. }, _) => Some(format!("&{}", symbols.name(&spot, 1)?)),
-            (spot @ Spot::Local { .. }, owner) => {
-                let name = symbols.name(&spot, 1)?;
-                let whole = name.split(['.', '[']).next().unwrap_or_default();
-                let owner = owner.map_or_else(String::new, |owner| format!(" of {}", self.name_of(owner)));
-                Some(format!("&{whole}{owner}"))
+            Storage::Allocated { offset: 0, size, .. } => {
+                let block = self.execution.heap.block_around(address)?;
+                format!("&{}{}", whole(symbols.name(&storage, size)?), self.ordinal(&block))
             }
-            _ => None,
-        }
+            Storage::Allocated { .. } => return None,
+        })
     }
 
     /// A lock and the like, as people know it.
-    pub(crate) fn object_name(&self, object: ObjectId) -> String {
-        let size = match self.objects.class(object) {
+    pub(crate) fn object_name(&self, object: Object) -> String {
+        let size = match object.class {
             Class::Mutex => 40,
             Class::Condition => 48,
             Class::ReadWriteLock => 56,
@@ -220,32 +219,25 @@ impl World {
             Class::Once | Class::Spinlock | Class::Futex => 4,
             Class::StaticGuard => 8,
         };
-        self.memory_name(self.objects.address(object), size)
+        self.memory_name(object.address, size)
     }
 
     pub(crate) fn value_text(&self, address: usize, size: usize) -> String {
         // SAFETY: callers ask for cells, which are memory of the program.
         let bytes: Vec<u8> = (0..size).map(|at| unsafe { layout::peek(address + at, 1) } as u8).collect();
-        let known = self.spot(address).and_then(|(spot, _)| {
-            let symbols = self.options.symbols.as_ref()?;
-            symbols.value(&spot, &bytes)
-        });
+        let symbols = self.search.options.symbols.as_ref();
+        let known = symbols.and_then(|symbols| symbols.value(&self.storage(address)?, &bytes));
         // SAFETY: as above.
         let value = unsafe { layout::peek(address, size) };
         // Of what has no type, or is a pointer to something, it may be told what it points to.
         if size == 8 && known.as_ref().is_none_or(|text| text.starts_with("0x")) {
-            let pointed =
-                |address: usize| self.slots.contains(address) || self.image.extent.contains(&address);
-            if pointed(value as usize) {
-                return self.pointer_text(value as usize).unwrap_or_else(|| format!("{value:#x}"));
+            let pointer = value as usize;
+            if self.search.slots.contains(pointer) || self.execution.image.extent.contains(&pointer) {
+                return self.pointer_text(pointer).unwrap_or_else(|| format!("{value:#x}"));
             }
         }
         known.unwrap_or_else(|| match size {
-            1 => (bytes[0] as i8).to_string(),
-            2 | 4 | 8 => {
-                let unused = 64 - 8 * size as u32;
-                (((value << unused) as i64) >> unused).to_string()
-            }
+            1 | 2 | 4 | 8 => sign_extend(value, 8 * size as u32).to_string(),
             _ => format!("{size} bytes"),
         })
     }

@@ -1,7 +1,9 @@
 //! Atomic accesses, as the compiler calls them: `__tsan_atomic32_load` and its kin.
 #![allow(unsafe_code)]
 
-use mazurka_program::{Access, AccessKind, Location};
+use mazurka_program::{Access, AccessKind, Guard, Location};
+use mazurka_threads::races::Order;
+use mazurka_threads::sync::Step as _;
 
 use crate::runtime::memory::access::{Comparison, announce, announce_range};
 use crate::runtime::memory::layout::peek;
@@ -9,9 +11,8 @@ use crate::runtime::memory::{bounds, heap};
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::{self, caller};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::operation::{Operation, Step, Wait};
-use crate::runtime::threads::thread::Order;
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
+use crate::runtime::threads::runtime::{Runtime, current};
 
 /// What the number of a memory order says.
 fn order(number: i32) -> Order {
@@ -32,15 +33,15 @@ macro_rules! atomics {
             #[inline]
             fn before(address: *mut $type, kind: AccessKind, order: Order) -> usize {
                 let place = caller();
-                // SAFETY: a thread of the world runs here.
+                // SAFETY: a thread of the program runs here.
                 unsafe { announce::<$size>(current(), address.expose_provenance(), place, kind, order) }
                 place
             }
 
             pub(super) extern "C-unwind" fn load(address: *mut $type, order: i32) -> $type {
                 before(address, AccessKind::Read, super::order(order));
-                // SAFETY: the program passes a valid pointer; a wild one faults, and the thread is thrown out. No other
-                // thread runs, so that a plain access is atomic.
+                // SAFETY: the program passes a valid pointer; a wild one faults, and the thread is thrown
+                // out. No other thread runs, so that a plain access is atomic.
                 unsafe { address.read_unaligned() }
             }
 
@@ -150,23 +151,19 @@ atomics!(bits64, u64, 8);
 
 /// A thread is about to compare and exchange.
 fn compare(address: usize, size: usize, expected: u64, orders: (Order, Order), place: usize) {
-    let mut operation =
-        Compare { location: None, address, size, expected, orders, succeeds: false, spin: None };
-    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-    operation.location = unsafe { (*current()).only_location(address, size) };
-    if operation.location.is_none() {
+    // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
+    let Some(location) = (unsafe { (*current()).only_location(address, size) }) else {
         let comparison = Comparison { address, size, expected, failure: orders.1 };
         announce_range((address, size), place, AccessKind::Update, orders.0, Some(comparison));
         return;
-    }
+    };
     // SAFETY: as above.
     unsafe {
-        operation.spin = (*current()).spins_at(place);
-        // To arrive at an operation is the end of a loop, for all but this one.
-        (*current()).me().keep_quiet();
-        arrive::operate(&mut operation, place);
-        if operation.spin.is_none() {
-            (*current()).me().keep_quiet();
+        let guard = (*current()).loop_at(place);
+        let mut operation = Compare { location, address, size, expected, orders, succeeds: false, guard };
+        arrive::operate_in_loop(&mut operation, place);
+        if guard.is_some() {
+            (*current()).me().buffers.detector.clear();
         }
         // Somebody may have freed it before.
         if !heap::is_fine(current(), address, size) {
@@ -177,37 +174,37 @@ fn compare(address: usize, size: usize, expected: u64, orders: (Order, Order), p
     }
 }
 
-impl World {
+impl Runtime {
     /// The running thread has read a location, and maybe changed it.
     fn note_change(&mut self, address: usize, size: usize, value: u64, changed: bool, place: usize) {
         match self.only_location(address, size).filter(|_| !changed) {
-            Some(location) => self.quiet_read(place, location, value),
-            None => self.me().quiet.clear(),
+            Some(location) => self.note_read(place, location, value),
+            None => self.me().buffers.detector.clear(),
         }
     }
 
     /// The location that so many bytes are, if they are one.
     pub(crate) fn only_location(&mut self, address: usize, size: usize) -> Option<Location> {
-        let word = self.shadow.words(address, 1).first().copied()?;
-        (!self.alone && self.partition.is(word, address, size)).then_some(Location(word))
+        let word = self.search.shadow.words(address, 1).first().copied()?;
+        (self.execution.concurrent && self.search.partition.is(word, address, size)).then_some(Location(word))
     }
 }
 
 /// A compare-and-exchange of one location: it reads, and writes if it finds what it expects.
 struct Compare {
-    location: Option<Location>,
+    location: Location,
     address: usize,
     size: usize,
     expected: u64,
     orders: (Order, Order),
     succeeds: bool,
-    /// The loop that it is in.
-    spin: Option<u32>,
+    /// Of the spin loop that it is in.
+    guard: Option<Guard>,
 }
 
 impl Operation for Compare {
-    fn wait(&self, _world: &World) -> Wait {
-        self.spin.map_or(Wait::Nothing, |spin| Wait::Spin { spin })
+    fn wait(&self) -> Wait {
+        self.guard.map_or(Wait::Nothing, Wait::Change)
     }
 
     fn order(&self) -> Order {
@@ -218,33 +215,32 @@ impl Operation for Compare {
         !self.succeeds
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
-        let Some(location) = self.location else { return };
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         // SAFETY: the bytes are those of a location, so that they are memory of the program.
         self.succeeds = unsafe { peek(self.address, self.size) } == self.expected;
-        let kind = match self.succeeds || step.world.foresee {
+        let kind = match self.succeeds || step.runtime.search.static_footprints {
             true => AccessKind::Update,
             false => AccessKind::Read,
         };
-        step.world.label.accesses.push(Access::one(location, kind));
-        if let Some(spin) = self.spin {
-            step.leave_loop(spin, location);
+        step.runtime.step.label.accesses.push(Access::one(self.location, kind));
+        if let Some(guard) = self.guard {
+            step.leave_loop(guard, self.location);
         }
-        if !step.world.foresee {
+        if !step.runtime.search.static_footprints {
             step.varies();
         }
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("compare-exchange of {}", world.memory_name(self.address, self.size))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("compare-exchange of {}", runtime.memory_name(self.address, self.size))
     }
 }
 
 extern "C-unwind" fn fence(number: i32) {
-    // SAFETY: a thread of the world runs here.
-    let world = unsafe { &mut *current() };
-    if world.watch.enabled {
-        world.watch_fence(order(number));
+    // SAFETY: a thread of the program runs here.
+    let runtime = unsafe { &mut *current() };
+    if runtime.execution.races.enabled {
+        runtime.execution.races.fence(runtime.running(), order(number));
     }
 }
 

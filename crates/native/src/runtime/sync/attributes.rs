@@ -1,5 +1,5 @@
-//! Attributes of threads and locks. They are the C library's own, in memory that the program keeps to itself; the functions
-//! that use them look at what matters.
+//! Attributes of threads and locks. They are the C library's own, in memory that the program keeps to itself;
+//! the functions that use them look at what matters.
 
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 

@@ -1,99 +1,83 @@
-//! Barriers.
-//!
-//! The thread that comes last wakes the others, as a signal of a condition variable does: it writes their wake
-//! locations, so that to go on depends on that thread only and not on those who come to the barrier for the next time.
+//! Barriers. What they do is in [`mazurka_threads::sync`]; here is what is C's.
 
 use mazurka_program::{AccessKind, FailureKind, ProcessId};
+use mazurka_threads::sync::{Round, Step as _, come_to_barrier};
+use mazurka_threads::values::Until;
 
-use super::condition::{Waiter, WakeUp};
+use super::condition::WakeUp;
 use super::lifetime;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::{caller, object_at, operate_on};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::objects::{Class, ObjectId};
-use crate::runtime::threads::operation::{Operation, Step, Until, Wait};
-use crate::runtime::threads::world::World;
+use crate::runtime::threads::objects::{Class, Object};
+use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
+use crate::runtime::threads::runtime::Runtime;
 
 /// Comes to the barrier, which holds how many did so.
 struct Arrive {
-    barrier: ObjectId,
-    threads: u64,
-    /// How many must have come before it can go on.
-    round: u64,
-    last: bool,
-    foreseen: bool,
+    barrier: Object,
+    /// None if it was not initialised.
+    round: Option<Round>,
+    static_footprints: bool,
 }
 
 impl Operation for Arrive {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.update(self.barrier);
-        self.threads = step.world.objects.parameter(self.barrier);
-        if self.threads == 0 {
-            return;
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        self.static_footprints = step.runtime.search.static_footprints;
+        match step.runtime.execution.parameter(self.barrier) {
+            0 => step.update(self.barrier.location),
+            threads => {
+                let barrier = self.barrier.location;
+                self.round = Some(come_to_barrier(step, barrier, threads, self.static_footprints).0);
+            }
         }
-        let arrived = step.value(self.barrier) + 1;
-        step.set(self.barrier, arrived);
-        self.round = arrived.next_multiple_of(self.threads);
-        self.last = arrived == self.round;
-        self.foreseen = step.world.foresee;
-        if self.foreseen {
-            return;
-        }
-        if self.last {
-            let woken: Vec<u32> = step.world.waiters(self.barrier).map(|waiter| waiter.thread).collect();
-            woken.into_iter().for_each(|thread| step.wake(thread));
-            step.note(|| "the last one".to_owned());
-        } else {
-            step.world.waiters.push(Waiter { queue: self.barrier, thread: step.thread, mutex: None });
-        }
-        step.varies();
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("pthread_barrier_wait({})", world.object_name(self.barrier))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("pthread_barrier_wait({})", runtime.object_name(self.barrier))
     }
 }
 
-/// Goes on when so many have come. With static footprints the step waits for the barrier itself, and is guarded.
+/// Goes on when so many have come. With static footprints the step waits for the barrier itself, and is
+/// guarded.
 struct GoOn {
-    barrier: ObjectId,
-    round: u64,
+    barrier: Object,
+    complete_at: u64,
 }
 
 impl Operation for GoOn {
-    fn wait(&self, _world: &World) -> Wait {
-        Wait::Guard { object: self.barrier, until: Until::AtLeast(self.round) }
+    fn wait(&self) -> Wait {
+        Wait::Until(self.barrier.location, Until::AtLeast(self.complete_at))
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
-        let location = step.world.objects.location(self.barrier);
-        step.touch(location, AccessKind::Read);
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        step.touch(self.barrier.location, AccessKind::Read);
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("pass {}", world.object_name(self.barrier))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("pass {}", runtime.object_name(self.barrier))
     }
 
-    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
-        (format!("more threads to come to {}", world.object_name(self.barrier)), Vec::new())
+    fn waits_for(&self, runtime: &Runtime) -> (String, Vec<ProcessId>) {
+        (format!("more threads to come to {}", runtime.object_name(self.barrier)), Vec::new())
     }
 }
 
 extern "C-unwind" fn barrier_wait(address: usize) -> i32 {
     let place = caller();
     let barrier = object_at(address, Class::Barrier, place, "pthread_barrier_wait");
-    let mut comes = Arrive { barrier, threads: 0, round: 0, last: false, foreseen: false };
+    let mut comes = Arrive { barrier, round: None, static_footprints: false };
     operate_on(barrier, "pthread_barrier_wait", &mut comes, place);
-    if comes.threads == 0 {
+    let Some(Round { complete_at, is_last }) = comes.round else {
         let message = "pthread_barrier_wait: the barrier was not initialised".to_owned();
-        arrive::fail_here(FailureKind::InvalidSync, message, place);
-    }
-    if comes.foreseen {
-        arrive::operate(&mut GoOn { barrier, round: comes.round }, place);
-    } else if !comes.last {
+        arrive::fail_here(FailureKind::InvalidSync, message, place)
+    };
+    if comes.static_footprints {
+        arrive::operate(&mut GoOn { barrier, complete_at }, place);
+    } else if !is_last {
         arrive::operate(&mut WakeUp::when_woken(barrier), place);
     }
-    if comes.last { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
+    if is_last { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
 }
 
 extern "C-unwind" fn barrier_init(address: usize, _attributes: usize, threads: u32) -> i32 {

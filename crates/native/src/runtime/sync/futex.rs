@@ -1,20 +1,23 @@
-//! Waiting for a word of memory to change, as the kernel offers it: what atomic variables, latches, barriers and semaphores of C++20
-//! are made of. To look at the word and to begin to wait is one step, which reads the word and joins the queue of its address.
+//! Waiting for a word of memory to change, as the kernel offers it: what atomic variables, latches, barriers
+//! and semaphores of C++20 are made of. To look at the word and to begin to wait is one step, which reads the
+//! word and joins the queue of its address.
 #![allow(unsafe_code)]
 
 use mazurka_program::{Access, AccessKind, Location};
+use mazurka_threads::races::Order;
+use mazurka_threads::sync::Step as _;
+use mazurka_threads::waiters::Waiter;
 
-use super::condition::{Signal, Waiter, WakeUp};
+use super::condition::{Signal, WakeUp};
 use super::semaphore::fail;
 use crate::runtime::memory::access;
 use crate::runtime::memory::layout::peek;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
-use crate::runtime::system::user::{caller, object_at, operate_on};
+use crate::runtime::system::user::{caller, object_at, operate_on, with_runtime};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::objects::{Class, ObjectId};
-use crate::runtime::threads::operation::{Operation, Step};
-use crate::runtime::threads::thread::Order;
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::objects::{Class, Object};
+use crate::runtime::threads::operation::{CurrentStep, Operation};
+use crate::runtime::threads::runtime::Runtime;
 
 const SIZE: usize = 4;
 /// Which operation, without what says that no other process takes part.
@@ -22,7 +25,7 @@ const OPERATION: i32 = 127;
 
 /// Joins the queue, unless the word is not as expected.
 struct Join {
-    queue: ObjectId,
+    queue: Object,
     /// None if nobody else has touched the word.
     location: Option<Location>,
     expected: u32,
@@ -34,33 +37,32 @@ impl Operation for Join {
         Order::Acquire
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.world.refuse_static_footprints("waits for atomic variables");
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        step.refuse_static_footprints("waits for atomic variables");
         // The label of who goes on at once is that of who waits.
-        step.update(self.queue);
+        step.update(self.queue.location);
         if let Some(location) = self.location {
-            step.world.label.accesses.push(Access::one(location, AccessKind::Read));
+            step.runtime.step.label.accesses.push(Access::one(location, AccessKind::Read));
         }
         // SAFETY: the word was announced, so that it is memory of the program.
-        let value = unsafe { peek(step.world.objects.address(self.queue), SIZE) };
+        let value = unsafe { peek(self.queue.address, SIZE) };
         self.waits = value == u64::from(self.expected);
         match self.waits {
             true => {
-                let waiter = Waiter { queue: self.queue, thread: step.thread, mutex: None };
-                step.world.waiters.push(waiter);
+                let (queue, process) = (self.queue.location, step.process);
+                step.waiters().add(Waiter { queue, process, lock: None });
             }
-            false => step.note(|| "it has changed".to_owned()),
+            false => step.note(|_| "it has changed".to_owned()),
         }
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("wait for a change of {}", world.object_name(self.queue))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("wait for a change of {}", runtime.object_name(self.queue))
     }
 }
 
 fn wait(address: usize, expected: u32, place: usize) -> i64 {
-    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-    let location = unsafe { (*current()).only_location(address, SIZE) };
+    let location = with_runtime(|runtime| runtime.only_location(address, SIZE));
     if location.is_none() {
         access::announce_any(address, SIZE, place, AccessKind::Read, Order::Acquire);
     }
@@ -76,7 +78,8 @@ fn wait(address: usize, expected: u32, place: usize) -> i64 {
 
 fn wake(address: usize, most: i32, place: usize) {
     let queue = object_at(address, Class::Futex, place, "futex");
-    // Who is notified may have ended the life of the word, so that its memory may be gone: the kernel takes no offence.
+    // Who is notified may have ended the life of the word, so that its memory may be gone: the kernel takes
+    // no offence.
     arrive::operate(&mut Signal { queue, all: most != 1 }, place);
 }
 
@@ -89,17 +92,14 @@ extern "C-unwind" fn syscall(number: i64, address: usize, what: i32, value: u32,
             wake(address, count, place);
             0
         }
-        _ => {
-            // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-            let world = unsafe { &mut *current() };
-            let message = format!(
-                "the program makes a system call{} that is not supported (number {number}): what the kernel does then can't \
-                 be modelled; use the functions of the C library",
-                world.at_place(place)
-            );
-            world.refuse(message);
-            arrive::stop_here()
-        }
+        _ => with_runtime(|runtime| {
+            runtime.refuse_at(place, |at| {
+                format!(
+                    "the program makes a system call{at} that is not supported (number {number}): what the \
+                     kernel does then can't be modelled; use the functions of the C library"
+                )
+            })
+        }),
     }
 }
 

@@ -2,103 +2,103 @@
 #![allow(unsafe_code)]
 
 use mazurka_program::{AccessKind, FailureKind};
+use mazurka_threads::sync::Step as _;
 
 use crate::runtime::memory::bounds;
-use crate::runtime::system::user::object_at;
-use crate::runtime::system::user::{Memory, is_never_initialised, mark_used};
+use crate::runtime::system::user::{Memory, is_never_initialised, mark_used, object_at, with_runtime};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::objects::{Class, ObjectId};
-use crate::runtime::threads::operation::{Operation, Step, WRITTEN};
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::objects::{Class, Object};
+use crate::runtime::threads::operation::{CurrentStep, Operation, WRITTEN};
+use crate::runtime::threads::runtime::{Execution, Runtime};
 
 /// Makes an object a new one, unless it is in use.
 struct Initialise {
-    object: ObjectId,
+    object: Object,
     value: u64,
     parameter: u64,
     in_use: bool,
 }
 
-impl Step<'_> {
+impl Execution {
     /// Whether a thread has an object, or waits at it.
-    fn is_in_use(&self, object: ObjectId) -> bool {
-        let held = match self.world.objects.class(object) {
+    fn is_in_use(&self, object: Object) -> bool {
+        let held = match object.class {
             Class::Mutex | Class::ReadWriteLock | Class::Spinlock => self.value(object) != 0,
             // Some have come, and wait for the rest.
-            Class::Barrier => !self.value(object).is_multiple_of(self.world.objects.parameter(object).max(1)),
+            Class::Barrier => !self.value(object).is_multiple_of(self.parameter(object).max(1)),
             _ => false,
         };
-        held || self.world.waiters(object).next().is_some()
+        held || self.is_waited_at(object)
     }
 
-    /// Whether what is initialised may be another object than the one that was there: its memory says so, or it is on the
-    /// stack of the thread, which has left the function that had the other one.
-    fn may_be_another(&self, object: ObjectId) -> bool {
-        let (objects, slot) = (&self.world.objects, self.world.thread(self.thread).slot);
-        let address = objects.address(object);
-        (slot.stack_limit..slot.stack_base).contains(&address) && !self.world.is_held_by_another(object)
-            || Memory::of(address, objects.class(object)) != Memory::Used
+    /// Whether what the running thread initialises may be another object than the one that was there: its
+    /// memory says so, or it is on the stack of the thread, which has left the function that had the other
+    /// one.
+    fn may_be_another(&self, object: Object) -> bool {
+        let slot = self.threads[self.schedule.running].slot;
+        let on_own_stack = (slot.stack_limit..slot.stack_base).contains(&object.address);
+        on_own_stack && !self.is_held_by_another(object)
+            || Memory::of(object.address, object.class) != Memory::Used
     }
-}
 
-impl World {
     /// Whether a thread but the running one has an object, or waits at it.
-    fn is_held_by_another(&self, object: ObjectId) -> bool {
-        let (value, me) = (self.objects.value(object), u64::from(self.running));
-        let mine = match self.objects.class(object) {
+    fn is_held_by_another(&self, object: Object) -> bool {
+        let (value, running) = (self.value(object), self.schedule.running);
+        let me = u64::from(running.0);
+        let mine = match object.class {
             Class::Mutex => value & u64::from(u32::MAX) == me + 1,
             _ if value >= WRITTEN => value == WRITTEN + me,
-            _ => self.readers.iter().all(|reader| reader.0 != object || reader.1 == self.running),
+            _ => self.readers.iter().all(|reader| reader.0 != object.location || reader.1 == running),
         };
-        !mine || self.waiters(object).next().is_some()
+        !mine || self.is_waited_at(object)
     }
 }
 
 impl Operation for Initialise {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.update(self.object);
-        self.in_use = step.is_in_use(self.object) && !step.may_be_another(self.object);
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        step.update(self.object.location);
+        let execution = &mut step.runtime.execution;
+        self.in_use = execution.is_in_use(self.object) && !execution.may_be_another(self.object);
         if self.in_use {
             return;
         }
-        step.world.readers.retain(|reader| reader.0 != self.object);
-        step.set(self.object, self.value);
-        step.world.objects.set_parameter(self.object, self.parameter);
+        execution.readers.retain(|reader| reader.0 != self.object.location);
+        execution.set_parameter(self.object, self.parameter);
+        step.set(self.object.location, self.value);
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("initialise {}", world.object_name(self.object))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("initialise {}", runtime.object_name(self.object))
     }
 }
 
 /// Destroys an object, unless it is in use or was destroyed before.
 struct Destroy {
-    object: ObjectId,
+    object: Object,
     wrong: Option<&'static str>,
 }
 
 impl Operation for Destroy {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.update(self.object);
-        let class = step.world.objects.class(self.object);
-        self.wrong = if step.world.objects.is_destroyed(self.object) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        step.update(self.object.location);
+        self.wrong = if step.runtime.execution.is_destroyed(self.object) {
             Some("was destroyed before")
-        } else if is_never_initialised(step.world, self.object) {
+        } else if is_never_initialised(step.runtime, self.object) {
             Some("is destroyed that was never initialised")
         } else {
-            step.is_in_use(self.object).then_some("is destroyed while it is in use")
+            step.runtime.execution.is_in_use(self.object).then_some("is destroyed while it is in use")
         };
         if self.wrong.is_none() {
-            step.world.objects.destroy(self.object);
-            if class == Class::Semaphore {
+            step.runtime.execution.destroy(self.object);
+            if self.object.class == Class::Semaphore {
                 // So that who waits for it comes to know.
-                step.set(self.object, 1);
+                step.set(self.object.location, 1);
             }
         }
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("destroy {}", world.object_name(self.object))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("destroy {}", runtime.object_name(self.object))
     }
 }
 
@@ -111,11 +111,10 @@ pub(crate) fn initialise(
     parameter: u64,
     place: usize,
 ) {
-    // SAFETY: a thread of the world runs here; the references end before it is suspended.
-    let object = unsafe {
-        bounds::check_foreign(&mut *current(), address, place, AccessKind::Write);
-        (*current()).object(address, class)
-    };
+    let object = with_runtime(|runtime| {
+        bounds::check_foreign(runtime, address, place, AccessKind::Write);
+        runtime.object(address, class)
+    });
     let mut initialise = Initialise { object, value, parameter, in_use: false };
     arrive::operate(&mut initialise, place);
     if initialise.in_use {
@@ -144,24 +143,23 @@ struct Free {
 }
 
 impl Operation for Free {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        let World { objects, label, .. } = &mut *step.world;
-        for &object in objects.in_block(self.block) {
-            label.touch(objects.location(object), AccessKind::Update);
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        let Runtime { search, step, .. } = &mut *step.runtime;
+        for object in search.objects.in_block(self.block) {
+            step.label.touch(object.location, AccessKind::Update);
         }
     }
 
-    fn describe(&self, world: &World) -> String {
-        let names = world.objects.in_block(self.block).iter().map(|&object| world.object_name(object));
+    fn describe(&self, runtime: &Runtime) -> String {
+        let names =
+            runtime.search.objects.in_block(self.block).iter().map(|&object| runtime.object_name(object));
         format!("free {}", names.collect::<Vec<_>>().join(", "))
     }
 }
 
 /// A program is about to free a block. That is a step if it had locks and the like in it.
 pub(crate) fn free(block: usize, place: usize) {
-    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-    let objects = unsafe { &mut (*current()).objects };
-    if objects.free(block) {
+    if with_runtime(|runtime| runtime.search.objects.free(block)) {
         arrive::operate(&mut Free { block }, place);
     }
 }

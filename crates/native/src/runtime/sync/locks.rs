@@ -1,20 +1,21 @@
 //! Read-write locks and spin locks.
 //!
-//! A read-write lock holds the number of its readers, or who writes. Every step that takes or releases it changes that, so
-//! that readers of different threads count as dependent: orders of theirs that differ in nothing else are explored one by
-//! one. That is coarse, and sound. A reader waits for nothing but a writer that holds the lock: one that merely waits does
-//! not keep readers out, as is the default of the C library.
-#![allow(unsafe_code)]
+//! A read-write lock holds the number of its readers, or who writes. Every step that takes or releases it
+//! changes that, so that readers of different threads count as dependent: orders of theirs that differ in
+//! nothing else are explored one by one. That is coarse, and sound. A reader waits for nothing but a writer
+//! that holds the lock: one that merely waits does not keep readers out, as is the default of the C library.
 
 use mazurka_program::{FailureKind, ProcessId};
+use mazurka_threads::sync::Step as _;
+use mazurka_threads::values::Until;
 
 use super::lifetime;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
-use crate::runtime::system::user::{caller, object_at, operate_on};
+use crate::runtime::system::user::{caller, my_name, object_at, operate_on, with_runtime};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::objects::{Class, ObjectId};
-use crate::runtime::threads::operation::{Operation, Step, Until, WRITTEN, Wait};
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::objects::{Class, Object};
+use crate::runtime::threads::operation::{CurrentStep, FREE, Operation, WRITTEN, Wait};
+use crate::runtime::threads::runtime::Runtime;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
@@ -24,7 +25,7 @@ enum Mode {
 
 /// Takes a lock: waits until it can, or tries.
 struct Take {
-    lock: ObjectId,
+    lock: Object,
     mode: Mode,
     waits: bool,
     taken: bool,
@@ -33,93 +34,95 @@ struct Take {
 impl Take {
     fn until(&self) -> Until {
         match self.mode {
-            Mode::Read => Until::Readable,
-            Mode::Write => Until::Free,
+            Mode::Read => Until::Below(WRITTEN),
+            Mode::Write => FREE,
         }
     }
 }
 
 impl Operation for Take {
-    fn wait(&self, _world: &World) -> Wait {
+    fn wait(&self) -> Wait {
         match self.waits {
-            true => Wait::Guard { object: self.lock, until: self.until() },
+            true => Wait::Until(self.lock.location, self.until()),
             false => Wait::Nothing,
         }
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         // A failed attempt counts as an access of the same kind, so that the label does not vary.
-        step.update(self.lock);
-        let value = step.value(self.lock);
+        step.update(self.lock.location);
+        let value = step.value(self.lock.location);
         self.taken = self.until().holds(value);
         if !self.taken {
-            step.note(|| "it is taken".to_owned());
+            step.note(|_| "it is taken".to_owned());
             return;
         }
         match self.mode {
             Mode::Read => {
-                step.set(self.lock, value + 1);
-                step.world.readers.push((self.lock, step.thread));
+                step.set(self.lock.location, value + 1);
+                step.runtime.execution.readers.push((self.lock.location, step.process));
             }
-            Mode::Write => step.set(self.lock, WRITTEN + u64::from(step.thread)),
+            Mode::Write => step.set(self.lock.location, WRITTEN + u64::from(step.process.0)),
         }
-        step.world.note_holder(self.lock, step.thread, step.place);
+        step.runtime.note_holder(self.lock, step.process, step.place);
     }
 
-    fn describe(&self, world: &World) -> String {
+    fn describe(&self, runtime: &Runtime) -> String {
         let attempt = if self.waits { "" } else { "try" };
         let mode = if self.mode == Mode::Read { "rd" } else { "wr" };
-        let name = world.object_name(self.lock);
-        match world.objects.class(self.lock) {
+        let name = runtime.object_name(self.lock);
+        match self.lock.class {
             Class::Spinlock => format!("pthread_spin_{attempt}lock({name})"),
             _ => format!("pthread_rwlock_{attempt}{mode}lock({name})"),
         }
     }
 
-    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
-        let holders: Vec<u32> = match world.objects.value(self.lock).checked_sub(WRITTEN) {
-            Some(writer) => vec![writer as u32],
+    fn waits_for(&self, runtime: &Runtime) -> (String, Vec<ProcessId>) {
+        let lock = self.lock.location;
+        let holders: Vec<ProcessId> = match runtime.execution.values.get(lock).checked_sub(WRITTEN) {
+            Some(writer) => vec![ProcessId(writer as u32)],
             None => {
-                let readers = world.readers.iter().filter(|reader| reader.0 == self.lock);
+                let readers = runtime.execution.readers.iter().filter(|reader| reader.0 == lock);
                 readers.map(|reader| reader.1).collect()
             }
         };
-        let names: Vec<String> = holders.iter().map(|&thread| world.name_of(thread)).collect();
-        let name = world.object_name(self.lock);
-        (format!("{name}, held by {}", names.join(" and ")), holders.into_iter().map(ProcessId).collect())
+        let names: Vec<String> = holders.iter().map(|&holder| runtime.name_of(holder)).collect();
+        let name = runtime.object_name(self.lock);
+        (format!("{name}, held by {}", names.join(" and ")), holders)
     }
 }
 
 struct Release {
-    lock: ObjectId,
+    lock: Object,
 }
 
 impl Operation for Release {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.update(self.lock);
-        let value = step.value(self.lock);
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        step.update(self.lock.location);
+        let value = step.value(self.lock.location);
         if value >= WRITTEN {
-            step.set(self.lock, 0);
+            step.set(self.lock.location, 0);
             return;
         }
-        step.set(self.lock, value.saturating_sub(1));
-        let readers = &mut step.world.readers;
-        if let Some(at) = readers.iter().rposition(|&reader| reader == (self.lock, step.thread)) {
+        step.set(self.lock.location, value.saturating_sub(1));
+        let readers = &mut step.runtime.execution.readers;
+        if let Some(at) = readers.iter().rposition(|&reader| reader == (self.lock.location, step.process)) {
             readers.remove(at);
         }
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("unlock {}", world.object_name(self.lock))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("unlock {}", runtime.object_name(self.lock))
     }
 }
 
 /// Whether the running thread writes, and whether it reads.
-fn holds(lock: ObjectId) -> (bool, bool) {
-    // SAFETY: a thread of the world runs here.
-    let world = unsafe { &*current() };
-    let writes = world.objects.value(lock) == WRITTEN + u64::from(world.running);
-    (writes, world.readers.contains(&(lock, world.running)))
+fn holds(lock: Object) -> (bool, bool) {
+    with_runtime(|runtime| {
+        let (running, execution) = (runtime.running(), &runtime.execution);
+        let writes = execution.value(lock) == WRITTEN + u64::from(running.0);
+        (writes, execution.readers.contains(&(lock.location, running)))
+    })
 }
 
 fn take(address: usize, mode: Mode, waits: bool, place: usize) -> i32 {
@@ -137,16 +140,8 @@ fn release(address: usize, class: Class, name: &str, place: usize) -> i32 {
     let lock = object_at(address, class, place, name);
     let (writes, reads) = holds(lock);
     if !writes && !reads {
-        // SAFETY: a thread of the world runs here.
-        let (thread, what) = unsafe {
-            let world = &*current();
-            (world.name_of(world.running), world.objects.class(lock).name())
-        };
-        arrive::fail_here(
-            FailureKind::InvalidSync,
-            format!("{thread} unlocks a {what} that it has not locked"),
-            place,
-        );
+        let message = format!("{} unlocks a {} that it has not locked", my_name(), class.name());
+        arrive::fail_here(FailureKind::InvalidSync, message, place);
     }
     operate_on(lock, name, &mut Release { lock }, place);
     0

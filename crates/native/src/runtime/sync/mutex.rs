@@ -1,17 +1,18 @@
-//! Mutexes, of all kinds. What a mutex holds is 0 if it is free, else the number of its holder plus 1, and above bit 32 how often
-//! its holder has locked it besides.
+//! Mutexes, of all kinds. What a mutex holds is 0 if it is free, else the number of its holder plus 1, and
+//! above bit 32 how often its holder has locked it besides.
 #![allow(unsafe_code)]
 
 use mazurka_program::{FailureKind, ProcessId};
+use mazurka_threads::sync::Step as _;
 
 use super::lifetime;
 use crate::runtime::memory::layout::peek;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
-use crate::runtime::system::user::{caller, object_at, operate_on};
+use crate::runtime::system::user::{caller, my_name, object_at, operate_on, with_runtime};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::objects::{Class, ObjectId};
-use crate::runtime::threads::operation::{Operation, Step, Until, Wait};
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::objects::{Class, Object};
+use crate::runtime::threads::operation::{CurrentStep, FREE, Operation, Wait};
+use crate::runtime::threads::runtime::Runtime;
 
 /// What happens when the holder locks again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,8 +26,8 @@ enum Kind {
 const KIND: usize = 16;
 const AGAIN: u64 = 1 << 32;
 
-fn holder(value: u64) -> Option<u32> {
-    ((value & (AGAIN - 1)) as u32).checked_sub(1)
+fn holder(value: u64) -> Option<ProcessId> {
+    ((value & (AGAIN - 1)) as u32).checked_sub(1).map(ProcessId)
 }
 
 fn kind_of(address: usize) -> Kind {
@@ -39,57 +40,57 @@ fn kind_of(address: usize) -> Kind {
 }
 
 /// The mutex at an address.
-fn mutex_at(address: usize, place: usize, name: &str) -> ObjectId {
+fn mutex_at(address: usize, place: usize, name: &str) -> Object {
     object_at(address, Class::Mutex, place, name)
 }
 
 /// Takes the lock; waits until it is free, unless the thread has it.
 pub(crate) struct Lock {
-    pub(crate) mutex: ObjectId,
+    pub(crate) mutex: Object,
     recursive: bool,
 }
 
 impl Lock {
     /// For a thread that does not hold it.
-    pub(crate) fn new(mutex: ObjectId) -> Lock {
+    pub(crate) fn new(mutex: Object) -> Lock {
         Lock { mutex, recursive: false }
     }
 
-    fn take(&self, step: &mut Step<'_>) {
-        let value = step.value(self.mutex);
-        let taken = match holder(value) == Some(step.thread) {
+    fn take(&self, step: &mut CurrentStep<'_>) {
+        let value = step.value(self.mutex.location);
+        let taken = match holder(value) == Some(step.process) {
             true => value + AGAIN,
-            false => u64::from(step.thread) + 1,
+            false => u64::from(step.process.0) + 1,
         };
-        step.set(self.mutex, taken);
-        step.world.note_holder(self.mutex, step.thread, step.place);
+        step.set(self.mutex.location, taken);
+        step.runtime.note_holder(self.mutex, step.process, step.place);
     }
 }
 
 impl Operation for Lock {
-    fn wait(&self, _world: &World) -> Wait {
+    fn wait(&self) -> Wait {
         match self.recursive {
             // Only the thread itself can change that.
             true => Wait::Nothing,
-            false => Wait::Guard { object: self.mutex, until: Until::Free },
+            false => Wait::Until(self.mutex.location, FREE),
         }
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.update(self.mutex);
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        step.update(self.mutex.location);
         self.take(step);
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("pthread_mutex_lock({})", world.object_name(self.mutex))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("pthread_mutex_lock({})", runtime.object_name(self.mutex))
     }
 
-    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
-        let name = world.object_name(self.mutex);
-        match holder(world.objects.value(self.mutex)) {
-            Some(thread) => {
-                let since = world.held_since(self.mutex);
-                (format!("{name}, held by {}{since}", world.name_of(thread)), vec![ProcessId(thread)])
+    fn waits_for(&self, runtime: &Runtime) -> (String, Vec<ProcessId>) {
+        let name = runtime.object_name(self.mutex);
+        match holder(runtime.execution.value(self.mutex)) {
+            Some(holder) => {
+                let since = runtime.held_since(self.mutex);
+                (format!("{name}, held by {}{since}", runtime.name_of(holder)), vec![holder])
             }
             None => (name, Vec::new()),
         }
@@ -104,46 +105,44 @@ struct TryLock {
 }
 
 impl Operation for TryLock {
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         // A failed attempt counts as an access of the same kind, so that the label does not vary.
-        step.update(self.lock.mutex);
-        let value = step.value(self.lock.mutex);
-        self.taken = value == 0 || self.lock.recursive && holder(value) == Some(step.thread);
+        step.update(self.lock.mutex.location);
+        let value = step.value(self.lock.mutex.location);
+        self.taken = value == 0 || self.lock.recursive && holder(value) == Some(step.process);
         if self.taken {
             self.lock.take(step);
         } else {
             let note = if self.times_out { "timed out" } else { "it is taken" };
-            step.note(|| note.to_owned());
+            step.note(|_| note.to_owned());
         }
     }
 
-    fn describe(&self, world: &World) -> String {
+    fn describe(&self, runtime: &Runtime) -> String {
         let name = if self.times_out { "timedlock" } else { "trylock" };
-        format!("pthread_mutex_{name}({})", world.object_name(self.lock.mutex))
+        format!("pthread_mutex_{name}({})", runtime.object_name(self.lock.mutex))
     }
 }
 
 struct Unlock {
-    mutex: ObjectId,
+    mutex: Object,
 }
 
 impl Operation for Unlock {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.update(self.mutex);
-        let value = step.value(self.mutex);
-        step.set(self.mutex, value.saturating_sub(AGAIN));
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        step.update(self.mutex.location);
+        let value = step.value(self.mutex.location);
+        step.set(self.mutex.location, value.saturating_sub(AGAIN));
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("pthread_mutex_unlock({})", world.object_name(self.mutex))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("pthread_mutex_unlock({})", runtime.object_name(self.mutex))
     }
 }
 
 /// Whether the running thread has a mutex.
-pub(crate) fn is_mine(mutex: ObjectId) -> bool {
-    // SAFETY: a thread of the world runs here.
-    let world = unsafe { &*current() };
-    holder(world.objects.value(mutex)) == Some(world.running)
+pub(crate) fn is_mine(mutex: Object) -> bool {
+    with_runtime(|runtime| holder(runtime.execution.value(mutex)) == Some(runtime.running()))
 }
 
 extern "C-unwind" fn pthread_mutex_lock(address: usize) -> i32 {
@@ -182,9 +181,7 @@ extern "C-unwind" fn pthread_mutex_unlock(address: usize) -> i32 {
         if kind_of(address) == Kind::Checked {
             return libc::EPERM;
         }
-        // SAFETY: a thread of the world runs here.
-        let name = unsafe { (*current()).name_of((*current()).running) };
-        let message = format!("{name} unlocks a mutex that it has not locked");
+        let message = format!("{} unlocks a mutex that it has not locked", my_name());
         arrive::fail_here(FailureKind::InvalidSync, message, place);
     }
     operate_on(mutex, "pthread_mutex_unlock", &mut Unlock { mutex }, place);

@@ -2,15 +2,17 @@
 #![allow(unsafe_code)]
 
 use mazurka_program::{AccessKind, ProcessId};
+use mazurka_threads::races::Order;
+use mazurka_threads::sync::Step as _;
+use mazurka_threads::values::Until;
 
 use crate::runtime::memory::access;
 use crate::runtime::system::exit;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::{caller, object_at, operate_on};
-use crate::runtime::threads::objects::{Class, ObjectId};
-use crate::runtime::threads::operation::{Operation, Step, Until, Wait};
-use crate::runtime::threads::thread::Order;
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::objects::{Class, Object};
+use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
+use crate::runtime::threads::runtime::{Runtime, current};
 
 /// What a flag holds.
 const NEW: u64 = 0;
@@ -19,57 +21,60 @@ const DONE: u64 = 2;
 
 /// Waits until nobody is at it; then it is done, or the thread is to do it.
 struct Begin {
-    flag: ObjectId,
+    flag: Object,
     first: bool,
 }
 
 impl Operation for Begin {
-    fn wait(&self, _world: &World) -> Wait {
-        Wait::Guard { object: self.flag, until: Until::IsNot(RUNNING) }
+    fn wait(&self) -> Wait {
+        Wait::Until(self.flag.location, Until::IsNot(RUNNING))
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
-        self.first = step.value(self.flag) == NEW;
-        let location = step.world.objects.location(self.flag);
-        let kind = if self.first || step.world.foresee { AccessKind::Update } else { AccessKind::Read };
-        step.touch(location, kind);
-        if self.first {
-            step.set(self.flag, RUNNING);
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        self.first = step.value(self.flag.location) == NEW;
+        let kind = if self.first || step.runtime.search.static_footprints {
+            AccessKind::Update
         } else {
-            step.note(|| "it was done before".to_owned());
+            AccessKind::Read
+        };
+        step.touch(self.flag.location, kind);
+        if self.first {
+            step.set(self.flag.location, RUNNING);
+        } else {
+            step.note(|_| "it was done before".to_owned());
         }
-        if !step.world.foresee {
+        if !step.runtime.search.static_footprints {
             step.varies();
         }
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("begin once {}", world.object_name(self.flag))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("begin once {}", runtime.object_name(self.flag))
     }
 
-    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
-        (format!("{} to be done by another thread", world.object_name(self.flag)), Vec::new())
+    fn waits_for(&self, runtime: &Runtime) -> (String, Vec<ProcessId>) {
+        (format!("{} to be done by another thread", runtime.object_name(self.flag)), Vec::new())
     }
 }
 
 /// It is done, or given up.
 struct End {
-    flag: ObjectId,
+    flag: Object,
     value: u64,
 }
 
 impl Operation for End {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.update(self.flag);
-        step.set(self.flag, self.value);
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        step.update(self.flag.location);
+        step.set(self.flag.location, self.value);
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("end once {}", world.object_name(self.flag))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("end once {}", runtime.object_name(self.flag))
     }
 }
 
-fn begin(address: usize, class: Class, place: usize) -> (ObjectId, bool) {
+fn begin(address: usize, class: Class, place: usize) -> (Object, bool) {
     let flag = object_at(address, class, place, "once");
     let mut begin = Begin { flag, first: false };
     operate_on(flag, "once", &mut begin, place);
@@ -107,7 +112,7 @@ extern "C-unwind" fn guard_acquire(address: usize) -> i32 {
 extern "C-unwind" fn guard_release(address: usize) {
     let place = caller();
     let flag = object_at(address, Class::StaticGuard, place, "once");
-    // SAFETY: a thread of the world runs here; the flag is memory of the program.
+    // SAFETY: a thread of the program runs here; the flag is memory of the program.
     unsafe {
         access::announce::<1>(current(), address, place, AccessKind::Write, Order::Release);
         std::ptr::with_exposed_provenance_mut::<u8>(address).write(1);

@@ -2,89 +2,91 @@
 #![allow(unsafe_code)]
 
 use mazurka_program::{AccessKind, ProcessId};
+use mazurka_threads::sync::Step as _;
+use mazurka_threads::values::Until;
 
 use super::lifetime;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::{caller, object_at, operate_on, store};
-use crate::runtime::threads::objects::{Class, ObjectId};
-use crate::runtime::threads::operation::{Operation, Step, Until, Wait};
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::objects::{Class, Object};
+use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
+use crate::runtime::threads::runtime::{Runtime, current};
 
 /// Takes one: waits until it can, or tries.
 struct Down {
-    semaphore: ObjectId,
+    semaphore: Object,
     waits: bool,
     taken: bool,
 }
 
 impl Operation for Down {
-    fn wait(&self, _world: &World) -> Wait {
+    fn wait(&self) -> Wait {
         match self.waits {
-            true => Wait::Guard { object: self.semaphore, until: Until::AtLeast(1) },
+            true => Wait::Until(self.semaphore.location, Until::AtLeast(1)),
             false => Wait::Nothing,
         }
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         // A failed attempt counts as an access of the same kind, so that the label does not vary.
-        step.update(self.semaphore);
-        let value = step.value(self.semaphore);
+        step.update(self.semaphore.location);
+        let value = step.value(self.semaphore.location);
         self.taken = value > 0;
         match self.taken {
-            true => step.set(self.semaphore, value - 1),
-            false => step.note(|| "there is none".to_owned()),
+            true => step.set(self.semaphore.location, value - 1),
+            false => step.note(|_| "there is none".to_owned()),
         }
     }
 
-    fn describe(&self, world: &World) -> String {
+    fn describe(&self, runtime: &Runtime) -> String {
         let name = if self.waits { "sem_wait" } else { "sem_trywait" };
-        format!("{name}({})", world.object_name(self.semaphore))
+        format!("{name}({})", runtime.object_name(self.semaphore))
     }
 
-    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
-        (format!("a post of {}", world.object_name(self.semaphore)), Vec::new())
+    fn waits_for(&self, runtime: &Runtime) -> (String, Vec<ProcessId>) {
+        (format!("a post of {}", runtime.object_name(self.semaphore)), Vec::new())
     }
 }
 
 /// Adds one.
 struct Up {
-    semaphore: ObjectId,
+    semaphore: Object,
 }
 
 impl Operation for Up {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.update(self.semaphore);
-        let value = step.value(self.semaphore);
-        step.set(self.semaphore, value + 1);
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        step.update(self.semaphore.location);
+        let value = step.value(self.semaphore.location);
+        step.set(self.semaphore.location, value + 1);
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("sem_post({})", world.object_name(self.semaphore))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("sem_post({})", runtime.object_name(self.semaphore))
     }
 }
 
-/// Looks how many there are.
-struct Look {
-    semaphore: ObjectId,
+/// Reads how many there are.
+struct GetValue {
+    semaphore: Object,
     value: u64,
 }
 
-impl Operation for Look {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        let location = step.world.objects.location(self.semaphore);
-        step.touch(location, AccessKind::Read);
-        self.value = step.value(self.semaphore);
+impl Operation for GetValue {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        step.touch(self.semaphore.location, AccessKind::Read);
+        self.value = step.value(self.semaphore.location);
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("sem_getvalue({})", world.object_name(self.semaphore))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("sem_getvalue({})", runtime.object_name(self.semaphore))
     }
 }
 
 /// Sets the error number.
 pub(crate) fn fail(error: i32) -> i32 {
-    // SAFETY: a thread of the world runs here; the error number is that of this thread of the operating system.
-    unsafe { *(*current()).errno = error };
+    // SAFETY: a thread of the program runs here; the error number is that of this thread of the operating
+    // system.
+    unsafe { *(*current()).search.errno = error };
     -1
 }
 
@@ -130,9 +132,9 @@ extern "C-unwind" fn sem_post(address: usize) -> i32 {
 extern "C-unwind" fn sem_getvalue(address: usize, result: *mut i32) -> i32 {
     let place = caller();
     let semaphore = object_at(address, Class::Semaphore, place, "sem_getvalue");
-    let mut look = Look { semaphore, value: 0 };
-    operate_on(semaphore, "sem_getvalue", &mut look, place);
-    store(result, look.value as i32, place);
+    let mut get = GetValue { semaphore, value: 0 };
+    operate_on(semaphore, "sem_getvalue", &mut get, place);
+    store(result, get.value as i32, place);
     0
 }
 

@@ -2,35 +2,38 @@
 #![allow(unsafe_code)]
 
 use mazurka_program::{AccessKind, FailureKind, ProcessId};
+use mazurka_threads::sync::Step as _;
 
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
-use crate::runtime::system::user::{caller, store};
+use crate::runtime::system::user::{caller, store, with_runtime};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::operation::{Operation, Step, Wait};
+use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
+use crate::runtime::threads::runtime::Runtime;
 use crate::runtime::threads::thread::{Body, Status};
-use crate::runtime::threads::world::{World, current};
 
 /// What `pthread_self` gives for thread 0; so that a number is not mistaken for an identity.
 const FIRST: usize = 0x7a00_0000_1000;
 const APART: usize = 0x1000;
 
 /// The identity of a thread, as the program knows it.
-fn identity(thread: u32) -> usize {
-    FIRST + thread as usize * APART
+fn identity(process: ProcessId) -> usize {
+    FIRST + process.index() * APART
 }
 
 /// The thread of an identity.
-fn thread_of(world: &World, identity: usize) -> Option<u32> {
+fn thread_of(identity: usize) -> Option<ProcessId> {
     let at = identity.checked_sub(FIRST).filter(|at| at.is_multiple_of(APART))? / APART;
-    let known = world.threads.get(at).is_some_and(|thread| thread.status != Status::Absent);
-    known.then_some(at as u32)
+    with_runtime(|runtime| {
+        let thread = runtime.execution.threads.list.get(at)?;
+        (thread.state.status != Status::Absent).then_some(ProcessId(at as u32))
+    })
 }
 
 /// Creates a thread.
 struct Create {
     body: Body,
     detached: bool,
-    created: Option<u32>,
+    created: Option<ProcessId>,
 }
 
 impl Operation for Create {
@@ -38,24 +41,23 @@ impl Operation for Create {
         true
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
-        let parent = step.thread;
-        let ordinal = step.world.thread(parent).spawned;
-        step.world.thread_mut(parent).spawned += 1;
-        step.world.alone = false;
-        self.created = step.world.add(Some(parent), ordinal, self.body);
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        let parent = step.process;
+        let ordinal = step.runtime.thread(parent).state.spawned;
+        step.runtime.thread_mut(parent).state.spawned += 1;
+        step.runtime.execution.concurrent = true;
+        self.created = step.runtime.add(Some(parent), ordinal, self.body);
         if let Some(child) = self.created {
-            step.world.thread_mut(child).detached = self.detached;
-            step.world.thread_mut(child).created = step.place;
+            step.runtime.thread_mut(child).state.detached = self.detached;
             if let Body::Posix(_, argument) = self.body {
-                step.world.note_task(child, argument);
+                step.runtime.note_task(child, argument);
             }
-            step.world.label.spawned.push(ProcessId(child));
+            step.runtime.step.label.spawned.push(child);
         }
     }
 
-    fn describe(&self, world: &World) -> String {
-        let name = self.created.map(|child| world.name_of(child));
+    fn describe(&self, runtime: &Runtime) -> String {
+        let name = self.created.map(|child| runtime.name_of(child));
         format!("pthread_create({})", name.unwrap_or_default())
     }
 }
@@ -94,57 +96,53 @@ extern "C-unwind" fn thrd_create(result: *mut usize, function: usize, argument: 
 
 /// Waits for the end of a thread.
 struct Join {
-    target: u32,
+    target: ProcessId,
     wrong: Option<&'static str>,
 }
 
 impl Operation for Join {
-    fn wait(&self, _world: &World) -> Wait {
+    fn wait(&self) -> Wait {
         Wait::Own
     }
 
-    fn ready(&self, world: &World, _thread: u32) -> bool {
-        world.thread(self.target).status == Status::Finished
+    fn ready(&self, runtime: &Runtime, _process: ProcessId) -> bool {
+        runtime.thread(self.target).state.status == Status::Finished
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
-        let end = step.world.end_of(self.target);
-        step.touch(end, AccessKind::Read);
-        step.waited_for(end);
-        let target = step.world.thread_mut(self.target);
-        self.wrong = match (target.joined, target.detached) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        let target = step.runtime.thread_mut(self.target);
+        self.wrong = match (target.state.joined, target.state.detached) {
             (true, _) => Some("the thread was joined before"),
             (_, true) => Some("the thread is detached"),
             _ => None,
         };
-        target.joined = true;
-        let handle = target.handle;
+        target.state.joined = true;
+        let (end, handle) = (target.end, target.handle);
+        step.touch(end, AccessKind::Read);
+        step.waited_for(end);
         step.touch(handle, AccessKind::Update);
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("pthread_join({})", world.name_of(self.target))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("pthread_join({})", runtime.name_of(self.target))
     }
 
-    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
-        (format!("the end of {}", world.name_of(self.target)), vec![ProcessId(self.target)])
+    fn waits_for(&self, runtime: &Runtime) -> (String, Vec<ProcessId>) {
+        (format!("the end of {}", runtime.name_of(self.target)), vec![self.target])
     }
 }
 
 /// Waits for a thread; gives what it returned.
 fn join(thread: usize, place: usize) -> usize {
-    // SAFETY: a thread of the world runs here; the references end before it is suspended.
-    let target = unsafe { thread_of(&*current(), thread) };
     let wrong =
         |what: &str| arrive::fail_here(FailureKind::InvalidSync, format!("pthread_join: {what}"), place);
-    let Some(target) = target else { wrong("this is no thread of the program") };
+    let Some(target) = thread_of(thread) else { wrong("this is no thread of the program") };
     let mut join = Join { target, wrong: None };
     arrive::operate(&mut join, place);
     if let Some(what) = join.wrong {
         wrong(what);
     }
-    // SAFETY: as above.
-    unsafe { (*current()).thread(target).result }
+    with_runtime(|runtime| runtime.thread(target).state.result)
 }
 
 extern "C-unwind" fn pthread_join(thread: usize, result: *mut usize) -> i32 {
@@ -167,26 +165,25 @@ extern "C-unwind" fn thrd_join(thread: usize, result: *mut i32) -> i32 {
 
 /// Says that nobody will join a thread.
 struct Detach {
-    target: u32,
+    target: ProcessId,
 }
 
 impl Operation for Detach {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        let target = step.world.thread_mut(self.target);
-        target.detached = true;
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        let target = step.runtime.thread_mut(self.target);
+        target.state.detached = true;
         let handle = target.handle;
         step.touch(handle, AccessKind::Update);
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("pthread_detach({})", world.name_of(self.target))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("pthread_detach({})", runtime.name_of(self.target))
     }
 }
 
 extern "C-unwind" fn pthread_detach(thread: usize) -> i32 {
     let place = caller();
-    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-    match unsafe { thread_of(&*current(), thread) } {
+    match thread_of(thread) {
         Some(target) => {
             arrive::operate(&mut Detach { target }, place);
             0
@@ -196,8 +193,7 @@ extern "C-unwind" fn pthread_detach(thread: usize) -> i32 {
 }
 
 extern "C-unwind" fn pthread_self() -> usize {
-    // SAFETY: a thread of the world runs here.
-    identity(unsafe { (*current()).running })
+    identity(with_runtime(|runtime| runtime.running()))
 }
 
 extern "C-unwind" fn pthread_equal(a: usize, b: usize) -> i32 {

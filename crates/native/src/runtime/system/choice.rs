@@ -1,13 +1,13 @@
 //! What the environment decides, and sections that nobody interrupts.
-#![allow(unsafe_code)]
 
-use mazurka_program::FailureKind;
+use mazurka_program::{FailureKind, ProcessId};
+use mazurka_threads::sync::Step as _;
 
 use super::stubs::{Passing, Stub, stubs};
-use super::user::caller;
+use super::user::{caller, with_runtime};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::operation::{Operation, Step};
-use crate::runtime::threads::world::{World, current};
+use crate::runtime::threads::operation::{CurrentStep, Operation};
+use crate::runtime::threads::runtime::Runtime;
 
 /// No choice has more outcomes.
 const MOST: u32 = 1 << 10;
@@ -23,17 +23,17 @@ impl Operation for Choose {
         true
     }
 
-    fn alternatives(&self, _world: &World, _thread: u32) -> u32 {
+    fn outcomes(&self, _runtime: &Runtime, _process: ProcessId) -> u32 {
         self.outcomes
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         self.chosen = step.choice;
         let (chosen, outcomes) = (self.chosen, self.outcomes);
-        step.note(|| format!("{chosen} of {outcomes}"));
+        step.note(|_| format!("{chosen} of {outcomes}"));
     }
 
-    fn describe(&self, _world: &World) -> String {
+    fn describe(&self, _runtime: &Runtime) -> String {
         "choose".to_owned()
     }
 }
@@ -63,11 +63,8 @@ extern "C-unwind" fn nondet_uchar() -> u32 {
 extern "C-unwind" fn mazurka_choose(outcomes: u32) -> u32 {
     let place = caller();
     if outcomes == 0 {
-        arrive::fail_here(
-            FailureKind::InvalidSync,
-            "mazurka_choose: there is nothing to choose from".to_owned(),
-            place,
-        );
+        let message = "mazurka_choose: there is nothing to choose from".to_owned();
+        arrive::fail_here(FailureKind::InvalidSync, message, place);
     }
     if outcomes > MOST {
         refuse(&format!("mazurka_choose with more than {MOST} outcomes"), "choose in steps", place);
@@ -77,64 +74,50 @@ extern "C-unwind" fn mazurka_choose(outcomes: u32) -> u32 {
 
 /// The program calls what is not supported.
 fn refuse(what: &str, instead: &str, place: usize) -> ! {
-    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-    let world = unsafe { &mut *current() };
-    let message = format!("{what}{} is not supported; {instead}", world.at_place(place));
-    world.refuse(message);
-    arrive::stop_here()
+    with_runtime(|runtime| runtime.refuse_at(place, |at| format!("{what}{at} is not supported; {instead}")))
 }
 
+/// What gives any number of a type: it is refused under its usual name, whatever the program calls it.
 macro_rules! refused {
-    ($($name:ident => $text:literal),* $(,)?) => {
-        $(extern "C-unwind" fn $name() -> ! {
-            refuse($text, "it has too many outcomes to try: use mazurka_choose(n), which gives 0 to n-1", caller())
-        })*
-    };
-}
-
-refused! {
-    nondet_int => "__VERIFIER_nondet_int", nondet_uint => "__VERIFIER_nondet_uint",
-    nondet_long => "__VERIFIER_nondet_long", nondet_ulong => "__VERIFIER_nondet_ulong",
-    nondet_short => "__VERIFIER_nondet_short", nondet_ushort => "__VERIFIER_nondet_ushort",
-    nondet_pointer => "__VERIFIER_nondet_pointer", nondet_double => "__VERIFIER_nondet_double",
-    nondet_float => "__VERIFIER_nondet_float", nondet_size => "__VERIFIER_nondet_size_t",
+    ($list:ident; $($usual:literal: $($name:literal)*;)*) => { $({
+        extern "C-unwind" fn refused() -> ! {
+            let instead = "it has too many outcomes to try: use mazurka_choose(n), which gives 0 to n-1";
+            refuse(concat!("__VERIFIER_nondet_", $usual), instead, caller())
+        }
+        $list.extend(stubs! { Passing::Plain; $(concat!("__VERIFIER_nondet_", $name) => refused,)* });
+    })* };
 }
 
 /// Begins a section that is one step: what it touches is told when it has been done.
 struct BeginSection;
 
 impl Operation for BeginSection {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.world.refuse_static_footprints("atomic sections");
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
+        step.refuse_static_footprints("atomic sections");
         step.varies();
     }
 
-    fn describe(&self, _world: &World) -> String {
+    fn describe(&self, _runtime: &Runtime) -> String {
         "begin an atomic section".to_owned()
     }
 }
 
 extern "C-unwind" fn atomic_begin() {
     let place = caller();
-    // SAFETY: a thread of the world runs here.
-    if unsafe { (*current()).me().atomic } == 0 {
+    if with_runtime(|runtime| runtime.me().state.atomic) == 0 {
         arrive::operate(&mut BeginSection, place);
     }
-    // SAFETY: as above.
-    unsafe { (*current()).me().atomic += 1 };
+    with_runtime(|runtime| runtime.me().state.atomic += 1);
 }
 
 extern "C-unwind" fn atomic_end() {
     let place = caller();
-    // SAFETY: a thread of the world runs here.
-    let depth = unsafe { &mut (*current()).me().atomic };
-    match depth.checked_sub(1) {
-        Some(less) => *depth = less,
-        None => {
-            let message = "the end of an atomic section that has not begun".to_owned();
-            arrive::fail_here(FailureKind::InvalidSync, message, place);
-        }
+    let depth = with_runtime(|runtime| runtime.me().state.atomic);
+    if depth == 0 {
+        let message = "the end of an atomic section that has not begun".to_owned();
+        arrive::fail_here(FailureKind::InvalidSync, message, place);
     }
+    with_runtime(|runtime| runtime.me().state.atomic = depth - 1);
 }
 
 /// What programs call.
@@ -142,12 +125,11 @@ pub(crate) fn interposed(list: &mut Vec<Stub>) {
     list.extend(stubs! { Passing::Plain;
         "__VERIFIER_nondet_bool" => nondet_bool, "__VERIFIER_nondet__Bool" => nondet_bool,
         "__VERIFIER_nondet_char" => nondet_char, "__VERIFIER_nondet_uchar" => nondet_uchar,
-        "__VERIFIER_nondet_int" => nondet_int, "__VERIFIER_nondet_uint" => nondet_uint,
-        "__VERIFIER_nondet_unsigned" => nondet_uint, "__VERIFIER_nondet_long" => nondet_long,
-        "__VERIFIER_nondet_ulong" => nondet_ulong, "__VERIFIER_nondet_short" => nondet_short,
-        "__VERIFIER_nondet_ushort" => nondet_ushort, "__VERIFIER_nondet_pointer" => nondet_pointer,
-        "__VERIFIER_nondet_double" => nondet_double, "__VERIFIER_nondet_float" => nondet_float,
-        "__VERIFIER_nondet_size_t" => nondet_size, "mazurka_choose" => mazurka_choose,
-        "__VERIFIER_atomic_begin" => atomic_begin, "__VERIFIER_atomic_end" => atomic_end,
+        "mazurka_choose" => mazurka_choose, "__VERIFIER_atomic_begin" => atomic_begin,
+        "__VERIFIER_atomic_end" => atomic_end,
     });
+    refused! { list;
+        "int": "int"; "uint": "uint" "unsigned"; "long": "long"; "ulong": "ulong"; "short": "short";
+        "ushort": "ushort"; "pointer": "pointer"; "double": "double"; "float": "float"; "size_t": "size_t";
+    }
 }

@@ -1,11 +1,12 @@
 //! The beginning and the end of the program and of its threads.
 //!
-//! When `main` returns, or `exit` is called, a program ends, whatever its other threads do. Here the thread that ends it comes to its
-//! end, after its handlers, and the others go on; at the end of the execution nobody is said to be in a deadlock. Nothing is
-//! lost: whatever another thread can do before the program ends, it does in some execution, before or after that thread's
-//! last step. And nothing is invented: what others do after that last step they can do before the program ends, since
-//! between the last step and the end, of which the program can see nothing, any time may pass. What is not modelled is
-//! that the system ends threads in the middle, which no program can tell.
+//! When `main` returns, or `exit` is called, a program ends, whatever its other threads do. Here the thread
+//! that ends it comes to its end, after its handlers, and the others go on; at the end of the execution
+//! nobody is said to be in a deadlock. Nothing is lost: whatever another thread can do before the program
+//! ends, it does in some execution, before or after that thread's last step. And nothing is invented: what
+//! others do after that last step they can do before the program ends, since between the last step and the
+//! end, of which the program can see nothing, any time may pass. What is not modelled is that the system ends
+//! threads in the middle, which no program can tell.
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
@@ -15,11 +16,11 @@ use mazurka_program::FailureKind;
 
 use super::registry;
 use super::stubs::{Passing, Stub, stubs};
-use super::user::caller;
+use super::user::{caller, my_name, with_runtime};
 use crate::runtime::memory::tls;
 use crate::runtime::threads::arrive;
+use crate::runtime::threads::runtime::current;
 use crate::runtime::threads::thread::Status;
-use crate::runtime::threads::world::current;
 use crate::runtime::{MainExits, Statuses};
 
 /// A function to be called at the end of the program, or of a thread.
@@ -31,22 +32,22 @@ pub(crate) struct Handler {
 
 /// Runs the program: what its first thread does.
 pub(crate) fn run_main() {
-    // SAFETY: the first thread of the world runs here. The functions are the program's, with the types of the platform's
-    // conventions; room was left for the arguments.
+    // SAFETY: the first thread of the program runs here. The functions are the program's, with the types of
+    // the platform's conventions; room was left for the arguments.
     unsafe {
-        let world = current();
-        let end = (*world).me().slot.stack_base;
-        let (count, pointers) = (*world).arguments.lay_out(end);
+        let runtime = current();
+        let end = (*runtime).me().slot.stack_base;
+        let (count, pointers) = (*runtime).search.arguments.lay_out(end);
         let environment = pointers + count * size_of::<usize>();
         let arguments = [count, pointers, environment];
-        for at in 0..(*world).init.len() {
-            call((&(*world).init)[at], arguments);
+        for at in 0..(*runtime).search.init.len() {
+            call((&(*runtime).search.init)[at], arguments);
         }
-        let main = (*world).image.main;
+        let main = (*runtime).execution.image.main;
         let status = call(main, arguments) as i32;
         // Places are told as what a call returns to: the byte before it has to be one of the function.
         let place = main + 1;
-        if (*world).options.main_exits == MainExits::Process {
+        if (*runtime).search.options.main_exits == MainExits::Process {
             end_of_program(place);
         } else {
             end_of_thread(0);
@@ -57,73 +58,64 @@ pub(crate) fn run_main() {
 
 /// A thread has ended the program with a status, of which the system keeps 8 bits.
 fn judge_status(status: i32, place: usize, verb: &str) {
-    // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-    let world = unsafe { &mut *current() };
-    if status & 0xFF != 0 && world.options.exit_status == Statuses::Zero {
-        let name = world.name_of(world.running);
-        world.report(FailureKind::ExitStatus, format!("{name} {verb} {status}"), place);
-    }
+    with_runtime(|runtime| {
+        if status & 0xFF != 0 && runtime.search.options.exit_status == Statuses::Zero {
+            let name = runtime.name_of(runtime.running());
+            runtime.report(FailureKind::ExitStatus, format!("{name} {verb} {status}"), place);
+        }
+    });
 }
 
 /// Calls a function of the program, so that no exception comes out of it.
 ///
-/// # Safety
-/// A thread of the world must run here, and the function must be one of the program that takes so many words, or fewer.
+/// # Safety A thread of the program must run here, and the function must be one of the program that takes so
+/// many words, or fewer.
 pub(crate) unsafe fn call(function: usize, arguments: [usize; 3]) -> usize {
-    // SAFETY: the stub passes on the arguments; who takes fewer ignores the rest. By the contract of this function.
+    // SAFETY: the stub passes on the arguments; who takes fewer ignores the rest. By the contract of this
+    // function.
     unsafe {
         let enter: extern "C-unwind" fn(usize, usize, usize, usize) -> usize =
-            std::mem::transmute((*current()).image.enter);
+            std::mem::transmute((*current()).execution.image.enter);
         enter(function, arguments[0], arguments[1], arguments[2])
     }
 }
 
 /// Calls what was registered for the end of the program, last first.
 fn end_of_program(place: usize) {
-    // SAFETY: a thread of the world runs here; no reference is kept across calls of the program.
-    unsafe {
-        let world = current();
-        (*world).me().exits = true;
-        tls::run_destructors();
-        registry::end(place);
-        while let Some(handler) = (*world).at_exit.pop() {
-            call(handler.function, [handler.argument, 0, 0]);
-        }
-        for at in 0..(*world).fini.len() {
-            call((&(*world).fini)[at], [0; 3]);
-        }
-        (*world).over = true;
+    with_runtime(|runtime| runtime.me().state.exits = true);
+    tls::run_destructors();
+    registry::end(place);
+    while let Some(handler) = with_runtime(|runtime| runtime.execution.at_exit.pop()) {
+        // SAFETY: a thread of the program runs here, and the program registered the function to be called so.
+        unsafe { call(handler.function, [handler.argument, 0, 0]) };
     }
+    for at in 0..with_runtime(|runtime| runtime.search.fini.len()) {
+        // SAFETY: as above; the function is a destructor of the program.
+        unsafe { call(with_runtime(|runtime| runtime.search.fini[at]), [0; 3]) };
+    }
+    with_runtime(|runtime| runtime.execution.over = true);
 }
 
 /// A thread has returned: its own variables are destroyed, and what it returned is kept for who joins it.
 pub(crate) fn end_of_thread(result: usize) {
     tls::run_destructors();
-    // SAFETY: a thread of the world runs here.
-    unsafe { (*current()).me().result = result };
+    with_runtime(|runtime| runtime.me().state.result = result);
 }
 
 /// The running thread ends here, wherever that is.
 pub(crate) fn finish_here() -> ! {
-    // SAFETY: a thread of the world runs here.
-    unsafe { (*current()).me().status = Status::Finished };
+    with_runtime(|runtime| runtime.me().state.status = Status::Finished);
     arrive::leave()
 }
 
 extern "C-unwind" fn pthread_exit(result: usize) -> ! {
     let place = caller();
-    {
-        // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-        let world = unsafe { &mut *current() };
-        if world.image.unwinds {
-            let message = format!(
-                "pthread_exit{} is not supported in C++: objects on the stack would not be destroyed; return instead",
-                world.at_place(place)
-            );
-            world.refuse(message);
-            arrive::stop_here();
+    let told = "is not supported in C++: objects on the stack would not be destroyed; return instead";
+    with_runtime(|runtime| {
+        if runtime.execution.image.unwinds {
+            runtime.refuse_at(place, |at| format!("pthread_exit{at} {told}"));
         }
-    }
+    });
     end_of_thread(result);
     finish_here()
 }
@@ -145,11 +137,7 @@ const EXITS: &str = "ends the program with status";
 
 extern "C-unwind" fn quick_exit(status: i32) -> ! {
     judge_status(status, caller(), EXITS);
-    // SAFETY: a thread of the world runs here.
-    unsafe {
-        (*current()).me().exits = true;
-        (*current()).over = true;
-    }
+    with_runtime(|runtime| (runtime.me().state.exits, runtime.execution.over) = (true, true));
     finish_here()
 }
 
@@ -163,8 +151,7 @@ extern "C-unwind" fn cxa_atexit(function: usize, argument: usize, _object: usize
 
 fn at_exit(function: usize, argument: usize, place: usize) -> i32 {
     registry::register("atexit", place);
-    // SAFETY: a thread of the world runs here.
-    unsafe { (*current()).at_exit.push(Handler { function, argument }) };
+    with_runtime(|runtime| runtime.execution.at_exit.push(Handler { function, argument }));
     0
 }
 
@@ -172,8 +159,7 @@ extern "C-unwind" fn cxa_finalize(_object: usize) {}
 
 extern "C-unwind" fn abort() -> ! {
     let place = caller();
-    // SAFETY: a thread of the world runs here.
-    let name = unsafe { (*current()).name_of((*current()).running) };
+    let name = my_name();
     match tls::handles_exception() {
         // The C++ library calls it where it has begun to handle an exception, and found nobody who does.
         true => arrive::fail_here(FailureKind::Exception, format!("{name} ends with an exception"), place),
@@ -186,7 +172,8 @@ pub(crate) fn text(string: *const libc::c_char) -> String {
     if string.is_null() {
         return String::new();
     }
-    // SAFETY: the program passes a C string where it must; a wild pointer faults, and the thread is thrown out.
+    // SAFETY: the program passes a C string where it must; a wild pointer faults, and the thread is thrown
+    // out.
     unsafe { std::ffi::CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }
 
@@ -214,8 +201,7 @@ extern "C-unwind" fn verifier_assert(condition: i32) {
 
 extern "C-unwind" fn verifier_assume(condition: i32) {
     if condition == 0 {
-        // SAFETY: a thread of the world runs here.
-        unsafe { (*current()).assumed = true };
+        with_runtime(|runtime| runtime.execution.findings.assumed = true);
         arrive::stop_here();
     }
 }
@@ -225,7 +211,8 @@ extern "C-unwind" fn stack_smashed() -> ! {
     arrive::fail_here(FailureKind::Memory, "a function wrote past the end of its variables".to_owned(), place)
 }
 
-/// The arguments of `main`: they lie where its stack begins, as they do in every process, since a program may write them.
+/// The arguments of `main`: they lie where its stack begins, as they do in every process, since a program may
+/// write them.
 pub(crate) struct Arguments {
     texts: Vec<CString>,
     /// The bytes of the texts and of the pointers to them, with a null pointer at the end.

@@ -1,13 +1,14 @@
 //! Threads that run on and on without coming to an operation: noticed by a timer, and thrown out.
 //!
-//! The timer counts the CPU time of the thread of the operating system that runs the program. At each tick the handler looks
-//! whether anything has happened since the last one; if nothing has for as long as the options say, and if the program's
-//! own code runs, the coroutine is made to end, as after a fault. Code of libraries and of the runtime is left alone: it
-//! comes to an end, and the next tick finds the program's. The same happens when a limit of the search has been reached.
+//! The timer counts the CPU time of the thread of the operating system that runs the program. At each tick
+//! the handler looks whether anything has happened since the last one; if nothing has for as long as the
+//! options say, and if the program's own code runs, the coroutine is made to end, as after a fault. Code of
+//! libraries and of the runtime is left alone: it comes to an end, and the next tick finds the program's. The
+//! same happens when a limit of the search has been reached.
 //!
-//! Who spins on a variable that nobody has written so far comes to no operation either, since others can't notice that it
-//! reads. So long before that, what a thread goes on reading and nobody has written becomes a location: the search begins
-//! again, and the loop can be seen for what it is.
+//! Who spins on a variable that nobody has written so far comes to no operation either, since others can't
+//! notice that it reads. So long before that, what a thread goes on reading and nobody has written becomes a
+//! location: the search begins again, and the loop can be seen for what it is.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -16,16 +17,18 @@ use std::ptr;
 use std::time::Duration;
 
 use super::limits;
+use crate::runtime::threads::runtime::Runtime;
 use crate::runtime::threads::stops::Why;
-use crate::runtime::threads::world::World;
 
 /// How often the handler looks.
 const TICK: Duration = Duration::from_millis(50);
 
-/// After so many ticks without an operation, a variable that the thread reads is exposed; and again after as many more.
+/// After so many ticks without an operation, a variable that the thread reads is exposed; and again after as
+/// many more.
 const EXPOSE: u32 = 2;
 
-/// How long a thread may run where the search begins again in any case: long enough for variables to be exposed.
+/// How long a thread may run where the search begins again in any case: long enough for variables to be
+/// exposed.
 const AHEAD: Duration = Duration::from_millis(200);
 
 thread_local! {
@@ -42,7 +45,8 @@ pub(crate) fn start() {
     if !TIMER.with(Cell::get).is_null() {
         return;
     }
-    // SAFETY: the structures are complete; the timer sends its signal to this thread only, whose handler is installed.
+    // SAFETY: the structures are complete; the timer sends its signal to this thread only, whose handler is
+    // installed.
     unsafe {
         let mut event: libc::sigevent = MaybeUninit::zeroed().assume_init();
         event.sigev_notify = libc::SIGEV_THREAD_ID;
@@ -67,14 +71,16 @@ pub(crate) fn start() {
 /// Why the thread that runs is to be stopped, if it is. Called by the handler at each tick.
 ///
 /// # Safety
-/// A thread of the world must run, and be interrupted.
-pub(crate) unsafe fn why_stop(world: *mut World, instruction: usize) -> Option<Why> {
+/// A thread of the program must run, and be interrupted.
+pub(crate) unsafe fn why_stop(runtime: *mut Runtime, instruction: usize) -> Option<Why> {
     // SAFETY: by the contract of this function; these fields are plain numbers.
-    let (turns, depth, patience) = unsafe { ((*world).turns, (*world).depth, (*world).options.patience) };
+    let (turns, depth, patience) = unsafe {
+        ((*runtime).search.turns, (*runtime).execution.schedule.depth, (*runtime).search.options.patience)
+    };
     // SAFETY: as above; who changes these is not interrupted here.
-    let known = unsafe { (*world).stops.known(depth, (*world).running) };
+    let known = unsafe { (*runtime).search.stops.known(depth, (*runtime).running()) };
     // SAFETY: as above.
-    let in_program = unsafe { (*world).image.extent.contains(&instruction) };
+    let in_program = unsafe { (*runtime).execution.image.extent.contains(&instruction) };
     if known || limits::reached().is_some() {
         let why = if known { Why::Hang } else { Why::Limit };
         return in_program.then_some(why);
@@ -88,10 +94,10 @@ pub(crate) unsafe fn why_stop(world: *mut World, instruction: usize) -> Option<W
     SEEN.with(|cell| cell.set((turns, depth, ticks)));
     if ticks % EXPOSE == 0 {
         // SAFETY: as above; the thread that is interrupted looks at it when it announces its next access.
-        unsafe { (&raw mut (*world).expose).write_volatile(true) };
+        unsafe { (&raw mut (*runtime).search.expose).write_volatile(true) };
     }
     // SAFETY: as above.
-    let (most, why) = match unsafe { (*world).stops.ahead } {
+    let (most, why) = match unsafe { (*runtime).search.stops.ahead } {
         true => (AHEAD.min(patience), Why::Limit),
         false => (patience, Why::Hang),
     };

@@ -1,9 +1,10 @@
-//! What a search may take: time, and memory of this process. Looked at by the handler of the timer, so that a program which comes to
-//! no operation can't outlast it.
+//! What a search may take: time, and memory of this process. Looked at by the handler of the timer, so that a
+//! program which comes to no operation can't outlast it.
 //!
-//! When a limit is reached, the thread that runs is stopped in the middle of its step, if it is in the program's own code.
-//! An execution in which nothing has gone wrong so far ends the search; one with a failure is told, as far as it has come.
-//! Limits hold until the search is over: whoever tells a failure to people then takes the time that it needs.
+//! When a limit is reached, the thread that runs is stopped in the middle of its step, if it is in the
+//! program's own code. An execution in which nothing has gone wrong so far ends the search; one with a
+//! failure is told, as far as it has come. Limits hold until the search is over: whoever tells a failure to
+//! people then takes the time that it needs.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -87,10 +88,12 @@ pub(crate) fn look() {
     REACHED.with(|cell| cell.set(limit));
 }
 
-/// The bytes of memory that this process has to itself; 0 if that is not to be found out. The error number stays.
+/// The bytes of memory that this process has to itself; 0 if that is not to be found out. The error number
+/// stays.
 fn resident() -> u64 {
     let mut text = [0u8; 128];
-    // SAFETY: the path is a C string, and the buffer as large as is said; the error number is that of this thread.
+    // SAFETY: the path is a C string, and the buffer as large as is said; the error number is that of this
+    // thread.
     let len = unsafe {
         let errno = *libc::__errno_location();
         let file = libc::open(c"/proc/self/statm".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);

@@ -13,13 +13,13 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
 
-use mazurka_program::FailureKind;
+use mazurka_program::{FailureKind, ProcessId};
 
 use super::{hang, limits};
 use crate::runtime::memory::layout::PAGE;
+use crate::runtime::threads::runtime::{Runtime, current};
 use crate::runtime::threads::stops::Why;
 use crate::runtime::threads::thread::Routine;
-use crate::runtime::threads::world::{World, current};
 
 /// Why a thread was thrown out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,22 +92,22 @@ fn give_stack() {
 }
 
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the system gives valid pointers. If there is a world, it is alive; if the stack pointer is on
+    // SAFETY: the system gives valid pointers. If there is a runtime, it is alive; if the stack pointer is on
     // the stack of its running thread, that thread was interrupted, and its coroutine is alive.
     unsafe {
         let address = (*info).si_addr() as usize;
         let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-        let world = current();
-        if !world.is_null() && signal == libc::SIGSEGV && (*world).image.first_write(address) {
+        let runtime = current();
+        if !runtime.is_null() && signal == libc::SIGSEGV && (*runtime).execution.image.first_write(address) {
             return;
         }
         let place = registers[libc::REG_RIP as usize] as usize;
         let stack_pointer = registers[libc::REG_RSP as usize] as usize;
-        let interrupted = interrupted(world, stack_pointer);
+        let interrupted = interrupted(runtime, stack_pointer);
         let mut stopped = None;
         if signal == hang::SIGNAL {
             limits::look();
-            stopped = interrupted.and_then(|_| hang::why_stop(world, place));
+            stopped = interrupted.and_then(|_| hang::why_stop(runtime, place));
             if stopped.is_none() {
                 return;
             }
@@ -123,14 +123,14 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut li
 /// pointer is.
 ///
 /// # Safety
-/// The world must be alive, or null.
-unsafe fn interrupted(world: *mut World, stack_pointer: usize) -> Option<(*const Routine, usize)> {
-    if world.is_null() {
+/// The runtime must be alive, or null.
+unsafe fn interrupted(runtime: *mut Runtime, stack_pointer: usize) -> Option<(*const Routine, usize)> {
+    if runtime.is_null() {
         return None;
     }
     // SAFETY: by the contract of this function.
-    let (threads, running) = unsafe { (&(*world).threads, (*world).running) };
-    let thread = threads.get(running as usize)?;
+    let (threads, running) = unsafe { (&(*runtime).execution.threads.list, (*runtime).running()) };
+    let thread = threads.get(running.index())?;
     let limit = thread.slot.stack_limit;
     (limit..thread.slot.stack_base).contains(&stack_pointer).then(|| (thread.routine().cast_const(), limit))
 }
@@ -171,24 +171,24 @@ unsafe fn delegate(signal: c_int, info: *mut libc::siginfo_t, context: *mut libc
     }
 }
 
-impl World {
+impl Runtime {
     /// A thread was thrown out by a signal.
     #[cold]
-    pub(crate) fn report_fault(&mut self, thread: u32, fault: Fault) {
-        let name = self.name_of(thread);
+    pub(crate) fn report_fault(&mut self, process: ProcessId, fault: Fault) {
+        let name = self.name_of(process);
         let Fault { signal, address, overflow, stopped, .. } = fault;
-        self.over = true;
+        self.execution.over = true;
         if stopped == Some(Why::Limit) {
             return;
         }
-        let is_new = stopped.is_some() && self.stops.note(self.depth, thread);
+        let is_new = stopped.is_some() && self.search.stops.note(self.execution.schedule.depth, process);
         let (kind, message) = match signal {
             _ if overflow => {
-                let size = self.slots.stack_size() / 1024;
+                let size = self.search.slots.stack_size() / 1024;
                 (FailureKind::StackOverflow, format!("{name} overflowed its stack of {size} KiB"))
             }
             hang::SIGNAL => {
-                let seconds = self.options.patience.as_secs_f64();
+                let seconds = self.search.options.patience.as_secs_f64();
                 (FailureKind::Hang, format!("{name} has run for {seconds} s without coming to an operation"))
             }
             libc::SIGFPE => {
@@ -206,9 +206,9 @@ impl World {
         if kind == FailureKind::Hang {
             // The timer strikes anywhere in the loop, so that is no part of the failure, which must repeat
             // itself.
-            let called = || self.place(self.read_stack(thread, self.registers().0)?);
+            let called = || self.place(self.read_stack(process, self.registers().0)?);
             if is_new {
-                self.stuck = self.place(place).or_else(called).map(|at| (name, at));
+                self.search.stuck = self.place(place).or_else(called).map(|at| (name, at));
             }
             return self.report(kind, message, 0);
         }

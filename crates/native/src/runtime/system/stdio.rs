@@ -7,10 +7,8 @@ use std::ptr;
 use mazurka_program::AccessKind;
 
 use super::stubs::{Passing, Stub, stubs};
-use super::user::caller;
+use super::user::{caller, with_runtime};
 use crate::runtime::memory::access::range;
-use crate::runtime::threads::arrive;
-use crate::runtime::threads::world::current;
 
 /// No execution's output is kept beyond this.
 const MOST: usize = 1 << 20;
@@ -27,10 +25,10 @@ unsafe extern "C" {
 }
 
 fn keep(bytes: &[u8]) {
-    // SAFETY: a thread of the world runs here.
-    let output = unsafe { &mut (*current()).output };
-    let room = MOST.saturating_sub(output.len());
-    output.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    with_runtime(|runtime| {
+        let room = MOST.saturating_sub(runtime.execution.output.len());
+        runtime.execution.output.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    });
 }
 
 /// Only what the program was given to print to is supported.
@@ -38,10 +36,8 @@ fn check(stream: *mut libc::FILE, place: usize) {
     // SAFETY: the variables are the C library's, and set before `main`.
     let known = unsafe { stream == stdout || stream == stderr };
     if !known {
-        // SAFETY: a thread of the world runs here; the reference ends before it is suspended.
-        let world = unsafe { &mut *current() };
-        world.refuse(format!("the program{} uses a file, which is not supported", world.at_place(place)));
-        arrive::stop_here();
+        let told = |at| format!("the program{at} uses a file, which is not supported");
+        with_runtime(|runtime| runtime.refuse_at(place, told));
     }
 }
 
@@ -50,8 +46,8 @@ fn print(format: *const libc::c_char, list: *mut libc::c_void) -> i32 {
     let mut buffer = [0u8; 1024];
     // The list is used up by each call.
     let mut again = [0u8; 24];
-    // SAFETY: the list is a `va_list` of this platform, of 24 bytes, that describes what the format asks for; the buffers are
-    // as large as they say. Nothing suspends the thread while a vector is alive.
+    // SAFETY: the list is a `va_list` of this platform, of 24 bytes, that describes what the format asks for;
+    // the buffers are as large as they say. Nothing suspends the thread while a vector is alive.
     unsafe {
         ptr::copy_nonoverlapping(list.cast::<u8>(), again.as_mut_ptr(), again.len());
         let length = vsnprintf(buffer.as_mut_ptr().cast(), buffer.len(), format, list);
@@ -154,8 +150,8 @@ extern "C-unwind" fn perror(text: *const libc::c_char) {
         keep_text(text, caller());
         keep(b": ");
     }
-    // SAFETY: a thread of the world runs here; the C library gives a C string.
-    keep(unsafe { CStr::from_ptr(libc::strerror(*(*current()).errno)) }.to_bytes());
+    // SAFETY: the error number is that of this thread; the C library gives a C string.
+    keep(unsafe { CStr::from_ptr(libc::strerror(*with_runtime(|runtime| runtime.search.errno))) }.to_bytes());
     keep(b"\n");
 }
 
@@ -185,7 +181,8 @@ pub(crate) fn interposed(list: &mut Vec<Stub>) {
     list.extend(stubs! { Passing::Variadic(3); "__fprintf_chk" => fprintf_chk });
     list.extend(stubs! { Passing::Plain;
         "vprintf" => vprintf, "vfprintf" => vfprintf, "puts" => puts, "fputs" => fputs, "putchar" => putchar,
-        "putchar_unlocked" => putchar, "putc" => fputc, "fputc" => fputc, "fwrite" => fwrite, "fflush" => fflush,
-        "perror" => perror, "write" => write, "setvbuf" => setvbuf, "setbuf" => setvbuf, "setlinebuf" => setvbuf,
+        "putchar_unlocked" => putchar, "putc" => fputc, "fputc" => fputc, "fwrite" => fwrite,
+        "fflush" => fflush, "perror" => perror, "write" => write, "setvbuf" => setvbuf, "setbuf" => setvbuf,
+        "setlinebuf" => setvbuf,
     });
 }

@@ -1,9 +1,10 @@
 //! The functions that a program calls instead of those of the C library and of the compiler's runtime.
 //!
-//! The object has a stub in assembly that defines each name, hidden, as a jump through a table, so that every call within the
-//! object is bound to it, and nothing of ours is exported. The table is filled when the object is loaded; before that its
-//! entries return 0 at once. A stub leaves the address that it returns to where we find it: in the second argument
-//! register for accesses of memory, in the word `mazurka_caller` for all others.
+//! The object has a stub in assembly that defines each name, hidden, as a jump through a table, so that every
+//! call within the object is bound to it, and nothing of ours is exported. The table is filled when the
+//! object is loaded; before that its entries return 0 at once. A stub leaves the address that it returns to
+//! where we find it: in the second argument register for accesses of memory, in the word `mazurka_caller` for
+//! all others.
 #![allow(unsafe_code)]
 
 use std::fmt::Write;
@@ -17,8 +18,8 @@ pub(crate) const SECTION: &str = ".mazurka";
 /// How a stub passes on a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Passing {
-    /// One argument; the caller's address becomes the second. The registers are noted, and what the function leaves on
-    /// the stack is wiped if it asks for that.
+    /// One argument; the caller's address becomes the second. The registers are noted, and what the function
+    /// leaves on the stack is wiped if it asks for that.
     Read,
     /// The same for any function: the caller's address is noted.
     Atomic,
@@ -81,7 +82,8 @@ pub(crate) unsafe fn connect(table: *mut *const ()) -> Result<(), String> {
     let stubs = all();
     let start = table.expose_provenance() & !(PAGE - 1);
     let end = (table.expose_provenance() + stubs.len() * size_of::<usize>()).next_multiple_of(PAGE);
-    // SAFETY: the table is among what is read-only after relocation, on pages of the object; it has an entry for each stub.
+    // SAFETY: the table is among what is read-only after relocation, on pages of the object; it has an entry
+    // for each stub.
     unsafe {
         let place = ptr::with_exposed_provenance_mut(start);
         if libc::mprotect(place, end - start, libc::PROT_READ | libc::PROT_WRITE) != 0 {
@@ -136,8 +138,8 @@ fn heading(name: &str) -> String {
 
 const NOTE_CALLER: &str = "\tmovq (%rsp), %r11\n\tmovq %r11, mazurka_caller(%rip)\n";
 
-/// Calls a function of the program, of three arguments. Who unwinds the stack finds its end here, and so does not come to frames
-/// that are not the program's: an exception that nobody catches ends there.
+/// Calls a function of the program, of three arguments. Who unwinds the stack finds its end here, and so does
+/// not come to frames that are not the program's: an exception that nobody catches ends there.
 const BOUNDARY: &str = "\t.globl mazurka_enter\n\t.protected mazurka_enter\n\t.type mazurka_enter, @function
 mazurka_enter:\n\t.cfi_startproc\n\t.cfi_undefined rip\n\tsubq $8, %rsp\n\t.cfi_adjust_cfa_offset 8
 \tmovq %rdi, %rax\n\tmovq %rsi, %rdi\n\tmovq %rdx, %rsi\n\tmovq %rcx, %rdx\n\tcall *%rax
@@ -146,8 +148,8 @@ mazurka_enter:\n\t.cfi_startproc\n\t.cfi_undefined rip\n\tsubq $8, %rsp\n\t.cfi_
 /// Who asks later finds the frames of the caller from these.
 const NOTE_FRAME: &str = "\tmovq %rbp, mazurka_caller+16(%rip)\n\tmovq %rsp, mazurka_caller+56(%rip)\n";
 
-/// Wipes the stack below the stack pointer: as many words as were asked for, or, which is cheaper, the usual ones. What a
-/// function returns is kept.
+/// Wipes the stack below the stack pointer: as many words as were asked for, or, which is cheaper, the usual
+/// ones. What a function returns is kept.
 fn wipe() -> String {
     let mut text = format!("mazurka_wipe:\n\tcmpl ${USUAL_WORDS}, mazurka_caller+64(%rip)\n\tjg 1f\n");
     text += "\tmovl $0, mazurka_caller+64(%rip)\n\tpxor %xmm15, %xmm15\n\tmovq $0, -8(%rsp)\n";

@@ -1,28 +1,30 @@
 //! How a thread comes to its operations, is suspended there, and ends.
 //!
-//! Everything here runs on the stack of a modelled thread. What it keeps in its frames across a switch is plain data.
+//! Everything here runs on the stack of a modelled thread. What it keeps in its frames across a switch is
+//! plain data.
 #![allow(unsafe_code)]
 
 use std::ptr;
 
 use corosensei::Yielder;
 use mazurka_program::{Access, AccessKind, FailureKind};
+use mazurka_threads::races::Order;
+use mazurka_threads::replay::mix_access;
 
-use super::operation::Operation;
-use super::script;
-use super::spin::Await;
-use super::thread::{Body, Order, Pending, Status};
-use super::world::{World, current};
+use super::operation::{CurrentStep, Operation};
+use super::runtime::{Runtime, current};
+use super::spin::SpinningAccess;
+use super::thread::{Body, Pending, Status};
 use crate::runtime::system::exit;
 
 /// Where every coroutine begins.
 pub(crate) fn enter(yielder: *const Yielder<(), ()>) {
-    let world = current();
-    // SAFETY: a thread of the world runs here, so the world is there; nobody else uses it. The functions are those of the
-    // program, with the types that it gave them.
+    let runtime = current();
+    // SAFETY: a thread of the program runs here, so the runtime is there; nobody else uses it. The functions
+    // are those of the program, with the types that it gave them.
     unsafe {
-        (*world).me().set_yielder(yielder);
-        let body = (*world).me().body;
+        (*runtime).me().state.yielder = yielder;
+        let body = (*runtime).me().state.body;
         match body {
             Body::Main => exit::run_main(),
             Body::Posix(function, argument) => {
@@ -40,181 +42,182 @@ pub(crate) fn enter(yielder: *const Yielder<(), ()>) {
 /// Suspends the running thread until its next turn.
 ///
 /// # Safety
-/// A thread of the world must run here.
+/// A thread of the program must run here.
 #[inline]
-unsafe fn suspend(world: *mut World) {
+unsafe fn suspend(runtime: *mut Runtime) {
     // SAFETY: the yielder is that of the coroutine that runs here, so it is alive.
     unsafe {
-        let yielder = (*world).me().yielder();
+        let yielder = (*runtime).me().state.yielder;
         (*yielder).suspend(());
     }
 }
 
 /// The running thread takes no further step in this execution.
 pub(crate) fn stop_here() -> ! {
-    // SAFETY: a thread of the world runs here.
-    unsafe { (*current()).me().status = Status::Stopped };
+    // SAFETY: a thread of the program runs here.
+    unsafe { (*current()).me().state.status = Status::Stopped };
     leave()
+}
+
+/// Stops the running thread, which may not take more memory or time.
+#[cold]
+pub(crate) fn stop_at_limit(runtime: &mut Runtime) -> ! {
+    runtime.execution.over = true;
+    stop_here()
 }
 
 /// The running thread is not resumed in this execution.
 pub(crate) fn leave() -> ! {
-    let world = current();
+    let runtime = current();
     loop {
-        // SAFETY: a thread of the world runs here.
-        unsafe { suspend(world) };
+        // SAFETY: a thread of the program runs here.
+        unsafe { suspend(runtime) };
     }
 }
 
 /// The running thread fails: nothing that it does later counts.
 pub(crate) fn fail_here(kind: FailureKind, message: String, place: usize) -> ! {
     {
-        // SAFETY: a thread of the world runs here.
-        let world = unsafe { &mut *current() };
-        world.report(kind, message, place);
-        world.over = true;
+        // SAFETY: a thread of the program runs here.
+        let runtime = unsafe { &mut *current() };
+        runtime.report(kind, message, place);
+        runtime.execution.over = true;
     }
     stop_here()
 }
 
-/// The running thread comes to an access of one location that others can notice, and goes on when its step is taken.
+/// The running thread comes to an access of one location that others can notice, and goes on when its step is
+/// taken.
 ///
 /// # Safety
-/// A thread of the world must run here.
+/// A thread of the program must run here.
 // Inlined, since the processor mispredicts every return behind a switch of stacks.
 #[inline(always)]
-pub(crate) unsafe fn operate_access(world: *mut World, access: Access, place: usize, order: Order) {
-    // SAFETY: by the contract of this function nobody else uses the world until the thread is suspended.
+pub(crate) unsafe fn operate_access(runtime: *mut Runtime, access: Access, place: usize, order: Order) {
+    // SAFETY: by the contract of this function nobody else uses the runtime until the thread is suspended.
     unsafe {
-        if (*world).me().atomic > 0 {
-            (*world).label.accesses.push(access);
-            if (*world).watch.enabled {
-                (*world).watch_access(access, Order::Both, place);
+        if (*runtime).me().state.atomic > 0 {
+            (*runtime).step.label.accesses.push(access);
+            if (*runtime).execution.races.enabled {
+                (*runtime).look_for_races(access, Order::Both, place);
             }
             return;
         }
-        if (*world).spins.any {
-            (*world).look_at_written();
+        if (*runtime).search.watched.any {
+            (*runtime).look_at_written();
         }
         if access.kind != AccessKind::Write
-            && let Some(spin) = (*world).spins_at(place)
+            && let Some(guard) = (*runtime).loop_at(place)
         {
-            operate(&mut Await { access, order, spin }, place);
-            (*world).me().quiet.clear();
+            operate(&mut SpinningAccess { access, order, guard }, place);
+            (*runtime).me().buffers.detector.clear();
             return;
         }
-        let mark = script::mark(access, place);
-        let depth = (*world).depth as usize;
-        if depth < (*world).scripted as usize {
-            let taken = {
-                let script = &(*world).script;
-                script[depth]
-            };
-            if taken.thread == (*world).running {
-                if taken.mark == mark {
-                    (*world).depth += 1;
-                    (*world).me().events += 1;
-                    if (*world).spins.any {
-                        (*world).note_writes(&[access], (*world).depth);
-                    }
-                    if (*world).watch.enabled {
-                        (*world).watch_access(access, order, place);
-                    }
-                    return;
+        let mark = mix_access(place as u64, access);
+        let depth = (*runtime).execution.schedule.depth;
+        if let Some(taken) = (*runtime).replay.next(depth)
+            && taken.process == (*runtime).running()
+        {
+            if taken.mark == mark {
+                (*runtime).execution.schedule.depth += 1;
+                if (*runtime).search.watched.any {
+                    (*runtime).note_writes(&[access]);
                 }
-                (*world).not_repeated(depth, taken.thread);
+                if (*runtime).execution.races.enabled {
+                    (*runtime).look_for_races(access, order, place);
+                }
+                return;
             }
+            (*runtime).not_repeated(depth as usize, taken.process);
         }
-        let registers = (*world).registers();
-        let me = (*world).me();
-        me.registers = registers;
-        me.pending = Pending::Access { access, place, mark, order };
-        me.status = Status::Parked;
-        suspend(world);
+        let registers = (*runtime).registers();
+        let state = &mut (*runtime).me().state;
+        state.registers = registers;
+        state.pending = Pending::Access { access, place, mark, order };
+        state.status = Status::Parked;
+        suspend(runtime);
     }
 }
 
-/// The running thread comes to an operation, and goes on when its step is taken.
+/// The running thread comes to an operation that is no part of a spin loop, and goes on when its step is
+/// taken.
 pub(crate) fn operate(operation: &mut dyn Operation, place: usize) {
-    let world = current();
-    // SAFETY: a thread of the world runs here. The references end before the thread is suspended.
-    unsafe {
-        (*world).me().quiet.clear();
-        if (*world).spins.any {
-            (*world).look_at_written();
-        }
-    }
-    // SAFETY: as above.
-    if unsafe { (*world).me().atomic } > 0 {
-        // SAFETY: as above.
-        return unsafe { (*world).operate_in_section(operation, place) };
-    }
-    // SAFETY: as above.
-    if unsafe { (*world).operate_at_once(operation, place) } {
-        return;
-    }
+    // SAFETY: a thread of the program runs here. The reference ends before the thread is suspended.
+    unsafe { (*current()).me().buffers.detector.clear() };
+    operate_in_loop(operation, place);
+}
+
+/// The same of an operation that may be part of a spin loop.
+pub(crate) fn operate_in_loop(operation: &mut dyn Operation, place: usize) {
+    let runtime = current();
     // SAFETY: as above; the operation stays where it is until the thread goes on. Only its lifetime changes.
     unsafe {
-        let wait = operation.wait(&*world);
+        if (*runtime).search.watched.any {
+            (*runtime).look_at_written();
+        }
+        if (*runtime).me().state.atomic > 0 {
+            return (*runtime).operate_in_section(operation, place);
+        }
+        if (*runtime).operate_at_once(operation, place) {
+            return;
+        }
+        let wait = operation.wait();
         let operation = ptr::from_mut(operation);
         let operation =
             std::mem::transmute::<*mut (dyn Operation + '_), *mut (dyn Operation + 'static)>(operation);
-        let registers = (*world).registers();
-        let me = (*world).me();
-        me.registers = registers;
-        me.pending = Pending::Operation { operation, wait, place };
-        me.status = Status::Parked;
-        suspend(world);
+        let registers = (*runtime).registers();
+        let state = &mut (*runtime).me().state;
+        state.registers = registers;
+        state.pending = Pending::Operation { operation, wait, place };
+        state.status = Status::Parked;
+        suspend(runtime);
     }
 }
 
-impl World {
-    /// Does an operation of the running thread without asking, if there is nobody else, or if it is the next of the script.
+impl Runtime {
+    /// Does an operation of the running thread without asking, if there is nobody else, or if it is the next
+    /// of the script.
     fn operate_at_once(&mut self, operation: &mut dyn Operation, place: usize) -> bool {
-        let depth = self.depth as usize;
-        let scripted = depth < self.scripted as usize && self.script[depth].thread == self.running;
-        if operation.spawns() || !(scripted || self.alone && !operation.branches()) {
+        let (depth, running) = (self.execution.schedule.depth, self.running());
+        let before = self.replay.next(depth).filter(|before| before.process == running);
+        let alone = !self.execution.concurrent && !operation.branches();
+        if operation.spawns() || !(alone || before.is_some()) {
             return false;
         }
-        let wait = operation.wait(self);
-        if !self.is_ready(operation, wait, self.running) {
+        let wait = operation.wait();
+        if !self.is_ready(operation, wait, running) {
             return false;
         }
-        if self.alone && !operation.branches() {
-            return self.operate_alone(operation, place);
-        }
-        let before = self.script[depth];
-        let mark = self.perform(operation, wait, before.choice, place);
-        if mark != before.mark {
-            self.not_repeated(depth, before.thread);
+        if alone {
+            // It is part of the step that is being taken, and no part of its label.
+            let label = std::mem::take(&mut self.step.label);
+            self.perform_within_step(operation, place);
+            self.step.label = label;
+        } else if let Some(before) = before
+            && self.perform(operation, wait, before.choice, place) != before.mark
+        {
+            self.not_repeated(depth as usize, running);
         }
         true
     }
 
     /// The running thread is in a section that nobody interrupts: what it does is part of the present step.
     fn operate_in_section(&mut self, operation: &mut dyn Operation, place: usize) {
-        let ready = self.is_ready(operation, operation.wait(self), self.running);
+        let ready = self.is_ready(operation, operation.wait(), self.running());
         if !ready || operation.spawns() || operation.branches() {
             let what = operation.describe(self);
             let message = format!("{what}{} within an atomic section is not supported", self.at_place(place));
             self.refuse(message);
             stop_here();
         }
-        let (depth, thread) = (self.depth, self.running);
-        self.depth = depth.wrapping_sub(1);
-        operation.perform(&mut super::operation::Step { world: self, thread, choice: 0, place });
-        self.depth = depth;
+        self.perform_within_step(operation, place);
     }
 
-    /// There is nobody else: it is part of the step that is being taken, and no part of its label.
-    fn operate_alone(&mut self, operation: &mut dyn Operation, place: usize) -> bool {
-        let label = std::mem::take(&mut self.label);
-        let (depth, thread) = (self.depth, self.running);
-        // What it sets, it sets in the present step.
-        self.depth = depth.wrapping_sub(1);
-        operation.perform(&mut super::operation::Step { world: self, thread, choice: 0, place });
-        self.depth = depth;
-        self.label = label;
-        true
+    /// Does an operation as part of the present step: what it sets, it sets in that.
+    fn perform_within_step(&mut self, operation: &mut dyn Operation, place: usize) {
+        let (depth, process) = (self.execution.schedule.depth, self.running());
+        self.execution.schedule.depth = depth.wrapping_sub(1);
+        operation.perform(&mut CurrentStep { runtime: self, process, choice: 0, place });
+        self.execution.schedule.depth = depth;
     }
 }

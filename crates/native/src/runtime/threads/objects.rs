@@ -1,13 +1,12 @@
-//! Locks, condition variables and the like: what they hold, now and after each earlier step.
+//! Locks, condition variables and the like, by their addresses. What they hold is among the values of
+//! locations.
 
 use mazurka_program::Location;
+use mazurka_threads::lifetime::Entry;
 use rustc_hash::FxHashMap;
 
+use super::runtime::{Execution, Runtime};
 use crate::runtime::memory::shadow::Partition;
-
-/// The number of an object. It stays from execution to execution.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
-pub(crate) struct ObjectId(pub(crate) u32);
 
 /// What an object is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -42,82 +41,70 @@ impl Class {
     }
 }
 
-/// What a semaphore holds that nobody has initialised: something, so that nobody waits for it, and it is found out.
-const NOTHING_YET: u64 = 1 << 63;
+/// What a semaphore holds that nobody has initialised: something, so that nobody waits for it, and it is
+/// found out.
+pub(crate) const UNINITIALISED_SEMAPHORE: u64 = 1 << 63;
 
-impl Class {
-    /// What an object holds at first.
-    fn at_first(self) -> u64 {
-        if self == Class::Semaphore { NOTHING_YET } else { 0 }
+/// An object. It is the same in all executions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Object {
+    /// What it holds is the value of this location.
+    pub(crate) location: Location,
+    pub(crate) address: usize,
+    pub(crate) class: Class,
+}
+
+/// What is known of an object in an execution, besides what it holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ObjectState {
+    /// What it was initialised with: how many threads a barrier is for; 1 for what only functions initialise.
+    pub(crate) parameter: u64,
+    pub(crate) destroyed: bool,
+}
+
+impl Entry for ObjectState {
+    fn renew(&mut self) {
+        *self = ObjectState::default();
+    }
+
+    fn copy_from(&mut self, other: &ObjectState) {
+        *self = *other;
     }
 }
 
-struct Object {
-    location: Location,
-    address: usize,
-    class: Class,
-    /// The execution that the rest is about; in any other the object is as its memory was initialised.
-    stamp: u64,
-    value: u64,
-    /// `(depth, value)`: after so many steps, until the next entry. Before the first it held `initial`.
-    history: Vec<(u32, u64)>,
-    initial: u64,
-    /// What it was initialised with: how many threads a barrier is for; 1 for what only functions initialise.
-    parameter: u64,
-    destroyed: bool,
-}
-
-/// What objects held when they were saved: those that had been used.
-#[derive(Default)]
-pub(crate) struct SavedObjects {
-    list: Vec<SavedObject>,
-    len: usize,
-}
-
-#[derive(Default)]
-struct SavedObject {
-    object: usize,
-    value: u64,
-    history: Vec<(u32, u64)>,
-    initial: u64,
-    parameter: u64,
-    destroyed: bool,
-}
-
-/// All objects.
+/// The objects that any execution has used.
 #[derive(Default)]
 pub(crate) struct Objects {
-    list: Vec<Object>,
-    by_address: FxHashMap<(usize, Class), ObjectId>,
-    stamp: u64,
+    locations: FxHashMap<(usize, Class), Location>,
     /// Those in blocks of the heap, by block. A block that was freed has an entry.
-    in_blocks: FxHashMap<usize, InBlock>,
+    in_blocks: FxHashMap<usize, ObjectsInBlock>,
 }
 
 #[derive(Default)]
-struct InBlock {
-    objects: Vec<ObjectId>,
+struct ObjectsInBlock {
+    objects: Vec<Object>,
     freed: bool,
 }
 
 impl Objects {
-    /// A new execution: every object is as if it had not been used.
-    pub(crate) fn begin(&mut self) {
-        self.stamp += 1;
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.list.len()
+    /// The object at an address, and whether it is met for the first time.
+    pub(crate) fn at(&mut self, address: usize, class: Class, partition: &mut Partition) -> (Object, bool) {
+        let mut is_new = false;
+        let location = *self.locations.entry((address, class)).or_insert_with(|| {
+            is_new = true;
+            partition.other()
+        });
+        (Object { location, address, class }, is_new)
     }
 
     /// Notes that an object is in a block of the heap. Says whether some execution has freed the block.
-    pub(crate) fn note_in_block(&mut self, object: ObjectId, block: usize) -> bool {
+    pub(crate) fn note_in_block(&mut self, object: Object, block: usize) -> bool {
         let entry = self.in_blocks.entry(block).or_default();
         entry.objects.push(object);
         entry.freed
     }
 
-    pub(crate) fn in_block(&self, block: usize) -> &[ObjectId] {
+    pub(crate) fn in_block(&self, block: usize) -> &[Object] {
         self.in_blocks.get(&block).map_or(&[], |entry| &entry.objects)
     }
 
@@ -127,125 +114,64 @@ impl Objects {
         entry.freed = true;
         !entry.objects.is_empty()
     }
+}
 
-    /// Saves what the objects hold in this execution.
-    pub(crate) fn save(&self, saved: &mut SavedObjects) {
-        saved.len = 0;
-        for (object, now) in self.list.iter().enumerate().filter(|(_, now)| now.stamp == self.stamp) {
-            if saved.len == saved.list.len() {
-                saved.list.push(SavedObject::default());
-            }
-            let entry = &mut saved.list[saved.len];
-            saved.len += 1;
-            (entry.object, entry.value, entry.initial) = (object, now.value, now.initial);
-            (entry.parameter, entry.destroyed) = (now.parameter, now.destroyed);
-            entry.history.clone_from(&now.history);
-        }
+impl Execution {
+    fn object_state(&self, object: Object) -> ObjectState {
+        self.objects.get(object.location.0 as usize).copied().unwrap_or_default()
     }
 
-    /// A new execution, which is where another was when it was saved.
-    pub(crate) fn put_back(&mut self, saved: &SavedObjects) {
-        self.begin();
-        for entry in &saved.list[..saved.len] {
-            let object = &mut self.list[entry.object];
-            (object.stamp, object.value, object.initial) = (self.stamp, entry.value, entry.initial);
-            (object.parameter, object.destroyed) = (entry.parameter, entry.destroyed);
-            object.history.clone_from(&entry.history);
-        }
+    pub(crate) fn parameter(&self, object: Object) -> u64 {
+        self.object_state(object).parameter
     }
 
-    /// The object at an address.
-    pub(crate) fn at(&mut self, address: usize, class: Class, partition: &mut Partition) -> ObjectId {
-        if let Some(&object) = self.by_address.get(&(address, class)) {
-            if self.list[object.0 as usize].stamp != self.stamp {
-                self.renew(object, class.at_first());
-            }
-            return object;
-        }
-        let object = ObjectId(self.list.len() as u32);
-        let (history, stamp) = (Vec::new(), self.stamp);
-        let location = partition.other();
-        self.list.push(Object {
-            location,
-            address,
-            class,
-            stamp,
-            value: class.at_first(),
-            history,
-            initial: class.at_first(),
-            parameter: 0,
-            destroyed: false,
-        });
-        self.by_address.insert((address, class), object);
-        object
+    pub(crate) fn is_destroyed(&self, object: Object) -> bool {
+        self.object_state(object).destroyed
     }
 
-    fn renew(&mut self, object: ObjectId, initial: u64) {
-        let stamp = self.stamp;
-        let object = &mut self.list[object.0 as usize];
-        (object.stamp, object.value, object.initial) = (stamp, initial, initial);
-        (object.parameter, object.destroyed) = (0, false);
-        object.history.clear();
+    /// An object is initialised.
+    pub(crate) fn set_parameter(&mut self, object: Object, parameter: u64) {
+        *self.objects.at(object.location.0 as usize) = ObjectState { parameter, destroyed: false };
     }
 
-    /// The program has initialised an object by writing its memory.
-    pub(crate) fn make_new(&mut self, object: ObjectId, depth: u32) {
-        if self.value(object) != 0 {
-            self.set(object, 0, depth);
+    pub(crate) fn destroy(&mut self, object: Object) {
+        self.objects.at(object.location.0 as usize).destroyed = true;
+    }
+
+    /// What an object holds.
+    pub(crate) fn value(&self, object: Object) -> u64 {
+        self.values.get(object.location)
+    }
+
+    /// The program has initialised an object by writing its memory, as static initialisers do.
+    pub(crate) fn make_new(&mut self, object: Object) {
+        let Execution { schedule, values, readers, .. } = self;
+        readers.retain(|reader| reader.0 != object.location);
+        if values.get(object.location) != 0 {
+            schedule.changed = true;
+            values.set(object.location, 0, schedule.depth);
         }
         self.set_parameter(object, 0);
     }
 
-    #[inline]
-    pub(crate) fn location(&self, object: ObjectId) -> Location {
-        self.list[object.0 as usize].location
+    /// Whether some thread waits at an object.
+    pub(crate) fn is_waited_at(&self, object: Object) -> bool {
+        self.waiters.at(object.location).next().is_some()
     }
+}
 
-    #[inline]
-    pub(crate) fn value(&self, object: ObjectId) -> u64 {
-        self.list[object.0 as usize].value
-    }
-
-    /// Sets an object; `depth` is the number of steps with the one that sets it.
-    #[inline]
-    pub(crate) fn set(&mut self, object: ObjectId, value: u64, depth: u32) {
-        let object = &mut self.list[object.0 as usize];
-        object.value = value;
-        match object.history.last_mut() {
-            Some(last) if last.0 == depth => last.1 = value,
-            _ => object.history.push((depth, value)),
+impl Runtime {
+    /// The object at an address.
+    pub(crate) fn object(&mut self, address: usize, class: Class) -> Object {
+        let (object, is_new) = self.search.objects.at(address, class, &mut self.search.partition);
+        if is_new && let Some(block) = self.execution.heap.block_around(address) {
+            // Who freed the block before did not say that it touches the object.
+            self.search.partition.news |= self.search.objects.note_in_block(object, block.address);
         }
-    }
-
-    pub(crate) fn parameter(&self, object: ObjectId) -> u64 {
-        self.list[object.0 as usize].parameter
-    }
-
-    pub(crate) fn set_parameter(&mut self, object: ObjectId, parameter: u64) {
-        let object = &mut self.list[object.0 as usize];
-        (object.parameter, object.destroyed) = (parameter, false);
-    }
-
-    pub(crate) fn destroy(&mut self, object: ObjectId) {
-        self.list[object.0 as usize].destroyed = true;
-    }
-
-    pub(crate) fn is_destroyed(&self, object: ObjectId) -> bool {
-        self.list[object.0 as usize].destroyed
-    }
-
-    /// What an object held after so many steps.
-    pub(crate) fn at_depth(&self, object: ObjectId, depth: u32) -> u64 {
-        let object = &self.list[object.0 as usize];
-        let after = object.history.partition_point(|&(since, _)| since <= depth);
-        after.checked_sub(1).map_or(object.initial, |at| object.history[at].1)
-    }
-
-    pub(crate) fn address(&self, object: ObjectId) -> usize {
-        self.list[object.0 as usize].address
-    }
-
-    pub(crate) fn class(&self, object: ObjectId) -> Class {
-        self.list[object.0 as usize].class
+        let values = &mut self.execution.values;
+        if class == Class::Semaphore && !values.is_known(object.location) {
+            values.init(object.location, UNINITIALISED_SEMAPHORE);
+        }
+        object
     }
 }

@@ -1,9 +1,10 @@
-//! The run of a program: the scheduler's side of the world.
+//! The run of a program: the scheduler's side of the runtime.
 //!
-//! To go back is to begin again: the program is started anew and the steps of the script are taken once more, each
-//! checked against what it was before. That is put off until the next step, and what is asked of the present state in the
-//! meantime is answered from notes. Several runs may share one world, as they share the object in memory: the one that is asked
-//! to take a step makes the world its own, and the others begin again when it is their turn.
+//! To go back is to begin again: the program is started anew and the steps of the script are taken once more,
+//! each checked against what it was before. That is put off until the next step, and what is asked of the
+//! present state in the meantime is answered from notes. Several runs may share one runtime, as they share
+//! the object in memory: the one that is asked to take a step makes the runtime its own, and the others begin
+//! again when it is their turn.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
@@ -13,11 +14,11 @@ use mazurka_program::{
     Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Receives,
     Run, Stop,
 };
+use mazurka_threads::replay::Prefixes;
 
-use super::script::Taken;
-use super::spin::GUARDS;
+use super::runtime::{Execution, MAIN, Runtime};
+use super::script::TakenStep;
 use super::thread::{Pending, Status};
-use super::world::{MAIN, World};
 use crate::runtime::Native;
 use crate::runtime::system::{limits, signals};
 
@@ -26,28 +27,27 @@ const LOOK_AHEAD: u32 = 20_000;
 
 /// A program that has been started.
 pub struct NativeRun {
-    world: Rc<UnsafeCell<World>>,
+    runtime: Rc<UnsafeCell<Runtime>>,
     id: u64,
-    foresee: bool,
+    static_footprints: bool,
     /// The steps taken.
-    script: Vec<Taken>,
-    /// Whether the world is not where the script ends.
+    script: Vec<TakenStep>,
+    /// Whether the runtime is not where the script ends.
     behind: bool,
     /// Whether steps are told to people.
-    told: bool,
-    /// Who is enabled after each prefix of the script.
-    enabled_at: Vec<ProcessSet>,
-    /// `(depth, thread, n)`: after so many steps the thread's next one has `n > 1` outcomes.
-    choices: Vec<(u32, u32, u32)>,
+    explained: bool,
+    /// Who is enabled after each prefix of the script, and with how many outcomes.
+    prefixes: Prefixes,
 }
 
 #[allow(clippy::mut_from_ref)]
 #[inline]
-pub(crate) fn open(world: &Rc<UnsafeCell<World>>) -> &mut World {
-    // SAFETY: nobody else has a reference to the world: it is used within calls of this crate only, and no two of them
-    // are nested, but for calls of the program, which use it as the rules of `world` say. No reference outlives the
-    // call that asks for it, but for what runs give to their callers, which these do not keep across steps.
-    unsafe { &mut *world.get() }
+pub(crate) fn open(runtime: &Rc<UnsafeCell<Runtime>>) -> &mut Runtime {
+    // SAFETY: nobody else has a reference to the runtime: it is used within calls of this crate only, and no
+    // two of them are nested, but for calls of the program, which use it as the rules of `runtime` say. No
+    // reference outlives the call that asks for it, but for what runs give to their callers, which these do
+    // not keep across steps.
+    unsafe { &mut *runtime.get() }
 }
 
 impl Program for Native {
@@ -55,34 +55,33 @@ impl Program for Native {
 
     fn start(&self, footprints: Footprints) -> NativeRun {
         signals::install();
-        let world = open(&self.world);
-        world.runs += 1;
+        let runtime = open(&self.runtime);
+        runtime.search.runs += 1;
         let mut run = NativeRun {
-            world: self.world.clone(),
-            id: world.runs,
-            foresee: footprints == Footprints::Static,
+            runtime: self.runtime.clone(),
+            id: runtime.search.runs,
+            static_footprints: footprints == Footprints::Static,
             script: Vec::new(),
             behind: true,
-            told: false,
-            enabled_at: Vec::new(),
-            choices: Vec::new(),
+            explained: false,
+            prefixes: Prefixes::default(),
         };
         if run.catch_up().is_err() {
             // So that a step is asked for, which says what is wrong.
             run.behind = false;
-            run.world().enabled.insert(ProcessId(MAIN));
+            run.runtime().execution.schedule.enabled.insert(MAIN);
         }
         run.note_state();
         run
     }
 
     fn begin_again(&self) -> bool {
-        let world = open(&self.world);
+        let search = &mut open(&self.runtime).search;
         // Labels will be others.
-        world.snapshots.clear();
-        let news = std::mem::take(&mut world.partition.news);
+        search.snapshots.clear();
+        let news = std::mem::take(&mut search.partition.news);
         match news {
-            true => world.stops.clear(),
+            true => search.stops.clear(),
             false => limits::lift(),
         }
         news
@@ -92,50 +91,60 @@ impl Program for Native {
 impl NativeRun {
     #[allow(clippy::mut_from_ref)]
     #[inline]
-    pub(crate) fn world(&self) -> &mut World {
-        open(&self.world)
+    pub(crate) fn runtime(&self) -> &mut Runtime {
+        open(&self.runtime)
     }
 
-    /// The world, brought to where the script ends if another run has used it since.
+    /// The runtime, brought to where the script ends if another run has used it since.
     #[allow(clippy::mut_from_ref)]
-    fn mine(&self) -> &mut World {
-        let world = self.world();
-        if world.owner != self.id {
-            (world.owner, world.foresee, world.fatal) = (self.id, self.foresee, None);
-            world.snapshots.clear();
-            world.enter();
-            world.story = None;
-            world.script = self.script.clone();
+    fn mine(&self) -> &mut Runtime {
+        let runtime = self.runtime();
+        if self.own() {
+            runtime.enter();
+            runtime.step.explanation = None;
+            runtime.replay.script = self.script.clone();
             // What stops it then is told by the next step, which is taken from the start.
-            if world.replay().is_ok() && world.enabled.is_empty() {
-                world.conclude();
+            if runtime.replay_script().is_ok() && runtime.execution.schedule.enabled.is_empty() {
+                runtime.conclude();
             }
-            world.stops.remember(&self.script, None);
-            world.script.clear();
+            runtime.search.stops.remember(&self.script, None);
+            runtime.replay.script.clear();
         }
-        world
+        runtime
+    }
+
+    /// Makes the runtime this run's. Says whether it was another's.
+    fn own(&self) -> bool {
+        let search = &mut self.runtime().search;
+        let was_anothers = search.owner != self.id;
+        if was_anothers {
+            (search.owner, search.static_footprints) = (self.id, self.static_footprints);
+            search.fatal = None;
+            search.snapshots.clear();
+        }
+        was_anothers
     }
 
     /// From now on steps are told, and so are those before, for what they wrote.
-    pub(crate) fn tell_from_now_on(&mut self) {
-        if !std::mem::replace(&mut self.told, true) {
+    pub(crate) fn explain_from_now_on(&mut self) {
+        if !std::mem::replace(&mut self.explained, true) {
             self.behind = true;
         }
     }
 
     /// What the program has printed in this execution.
     pub fn output(&self) -> &[u8] {
-        &self.mine().output
+        &self.mine().execution.output
     }
 
-    /// Brings the world to where the script ends, and makes it this run's.
+    /// Brings the runtime to where the script ends, and makes it this run's.
     #[inline]
     pub(crate) fn catch_up(&mut self) -> Result<(), Stop> {
-        let world = self.world();
-        if world.owner != self.id || self.behind {
+        let search = &self.runtime().search;
+        if search.owner != self.id || self.behind {
             return self.rerun();
         }
-        match &world.fatal {
+        match &search.fatal {
             None => Ok(()),
             Some(stop) => Err(stop.clone()),
         }
@@ -143,112 +152,105 @@ impl NativeRun {
 
     fn rerun(&mut self) -> Result<(), Stop> {
         self.behind = false;
-        let world = open(&self.world);
-        if world.owner != self.id {
-            (world.owner, world.foresee) = (self.id, self.foresee);
-            world.fatal = None;
-            world.snapshots.clear();
-        }
-        world.enter();
-        if let Some(stop) = &world.fatal {
+        self.own();
+        let runtime = open(&self.runtime);
+        runtime.enter();
+        if let Some(stop) = &runtime.search.fatal {
             return Err(stop.clone());
         }
-        world.story = self.told.then(Default::default);
-        world.script = std::mem::take(&mut self.script);
-        let result = world.replay();
-        self.script = std::mem::take(&mut world.script);
-        world.stops.remember(&self.script, None);
+        runtime.step.explanation = self.explained.then(Default::default);
+        runtime.replay.script = std::mem::take(&mut self.script);
+        let result = runtime.replay_script();
+        self.script = std::mem::take(&mut runtime.replay.script);
+        runtime.search.stops.remember(&self.script, None);
         result
     }
 
     /// Notes who is enabled now, for when it is asked later.
     #[inline]
     fn note_state(&mut self) {
-        let depth = self.script.len();
-        if self.enabled_at.len() <= depth {
-            self.enabled_at.push(ProcessSet::new());
-        }
-        let world = open(&self.world);
-        self.enabled_at[depth].copy_from(&world.enabled);
-        if world.branching > 0 {
-            self.note_choices();
+        let schedule = &open(&self.runtime).execution.schedule;
+        self.prefixes.note(self.script.len(), &schedule.enabled);
+        if schedule.is_branching() {
+            self.note_outcomes();
         }
     }
 
     #[cold]
-    fn note_choices(&mut self) {
-        let world = open(&self.world);
-        for process in world.enabled.iter() {
-            let Pending::Operation { operation, .. } = world.thread(process.0).pending else { continue };
+    fn note_outcomes(&mut self) {
+        let runtime = open(&self.runtime);
+        for process in runtime.execution.schedule.enabled.iter() {
+            let Pending::Operation { operation, .. } = runtime.thread(process).state.pending else {
+                continue;
+            };
             // SAFETY: the thread is parked at the operation.
-            let n = unsafe { (*operation).alternatives(world, process.0) };
-            if n > 1 {
-                self.choices.push((self.script.len() as u32, process.0, n));
-            }
+            let outcomes = unsafe { (*operation).outcomes(runtime, process) };
+            self.prefixes.note_outcomes(self.script.len(), process, outcomes);
         }
     }
 
-    /// Takes a step. The label is left in the world.
-    // Inlined, as `World::resume` is.
+    /// Takes a step. The label is left in the runtime.
+    // Inlined, as `Runtime::resume` is.
     #[inline(always)]
     pub(crate) fn take(&mut self, process: ProcessId, choice: u32) -> Result<(), Stop> {
         self.catch_up()?;
-        let world = self.world();
-        world.expect_stop(&self.script, process.0, choice);
-        let taken = world.take(process.0, choice);
-        world.stops.remember(&self.script, Some((process.0, choice)));
-        world.trouble()?;
+        let runtime = self.runtime();
+        runtime.search.stops.expect_after(&self.script, process, choice);
+        let taken = runtime.take(process, choice);
+        runtime.search.stops.remember(&self.script, Some((process, choice)));
+        runtime.check_stop()?;
         self.script.push(taken);
         self.note_state();
         if limits::reached().is_some() {
             self.end_at_limit()?;
         }
-        if self.enabled_at[self.script.len()].is_empty() {
-            if !self.told && self.world().is_due() && self.world().can_be_checked() {
+        if self.enabled().is_empty() {
+            if !self.explained && self.runtime().is_due() && self.runtime().can_be_checked() {
                 self.check_itself()?;
             }
-            self.world().conclude();
+            self.runtime().conclude();
         }
         Ok(())
     }
 
-    /// The search may not take more. What went wrong in this execution so far did go wrong, and is told: it ends here.
+    /// The search may not take more. What went wrong in this execution so far did go wrong, and is told: it
+    /// ends here.
     #[cold]
     fn end_at_limit(&mut self) -> Result<(), Stop> {
-        let world = open(&self.world);
+        let Runtime { search, execution, .. } = open(&self.runtime);
         let Some(limit) = limits::reached() else { return Ok(()) };
-        if world.failures.is_empty() {
-            return Err(world.fatal.get_or_insert(limit.stop()).clone());
+        if execution.findings.failures.is_empty() {
+            return Err(search.fatal.get_or_insert(limit.stop()).clone());
         }
-        world.over = true;
-        world.enabled.clear();
-        self.enabled_at[self.script.len()].clear();
+        execution.over = true;
+        execution.schedule.enabled.clear();
+        self.prefixes.note(self.script.len(), &execution.schedule.enabled);
         Ok(())
     }
 
     /// Looks whether the labels of the execution tell everything, and comes back to its end.
     #[cold]
     fn check_itself(&mut self) -> Result<(), Stop> {
-        let world = open(&self.world);
-        let label = std::mem::take(&mut world.label);
-        let checked = world.check_itself(&self.script);
-        world.stops.forget_new();
+        let runtime = open(&self.runtime);
+        let label = std::mem::take(&mut runtime.step.label);
+        let checked = runtime.check_itself(&self.script);
+        runtime.search.stops.forget_new();
         // Who is stopped at a limit does not repeat itself.
         let checked = limits::reached().map_or(checked, |limit| Err(limit.stop()));
         if let Err(stop) = checked
-            && (world.can_be_checked() || limits::reached().is_some())
+            && (runtime.can_be_checked() || limits::reached().is_some())
         {
-            return Err(world.fatal.get_or_insert(stop).clone());
+            return Err(runtime.search.fatal.get_or_insert(stop).clone());
         }
         self.rerun()?;
-        open(&self.world).label = label;
+        open(&self.runtime).step.label = label;
         Ok(())
     }
 }
 
 impl Run for NativeRun {
     fn names(&self) -> &Names {
-        &self.world().names
+        &self.runtime().search.names
     }
 
     fn depth(&self) -> usize {
@@ -257,26 +259,24 @@ impl Run for NativeRun {
 
     #[inline]
     fn enabled(&self) -> &ProcessSet {
-        &self.enabled_at[self.script.len()]
+        self.prefixes.enabled(self.script.len())
     }
 
     #[inline]
     fn alternatives(&self, process: ProcessId) -> u32 {
-        let depth = self.script.len() as u32;
-        let noted = self.choices.iter().rev().take_while(|choice| choice.0 == depth);
-        noted.into_iter().find(|choice| choice.1 == process.0).map_or(1, |choice| choice.2)
+        self.prefixes.outcomes(self.script.len(), process)
     }
 
     fn waiting(&self, with: &mut dyn FnMut(ProcessId, Option<Guard>)) {
-        let world = self.mine();
-        for at in 0..world.created.len() {
-            let thread = world.created[at];
-            let state = world.thread(thread);
-            if state.status != Status::Parked || world.enabled.contains(ProcessId(thread)) {
+        let runtime = self.mine();
+        for at in 0..runtime.execution.schedule.created.len() {
+            let process = runtime.execution.schedule.created[at];
+            let state = &runtime.thread(process).state;
+            if state.status != Status::Parked || runtime.execution.schedule.enabled.contains(process) {
                 continue;
             }
             let Pending::Operation { wait, .. } = state.pending else { continue };
-            with(ProcessId(thread), world.guard(wait));
+            with(process, runtime.guard(wait));
         }
     }
 
@@ -284,8 +284,9 @@ impl Run for NativeRun {
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
         label.clear();
         self.take(process, choice)?;
-        let taken = &self.world().label;
-        // Nearly every step touches one thing, and has nothing else to tell: to exchange the lists would take longer.
+        let taken = &self.runtime().step.label;
+        // Nearly every step touches one thing, and has nothing else to tell: to exchange the lists would take
+        // longer.
         label.accesses.extend_from_slice(&taken.accesses);
         (label.guard, label.varies) = (taken.guard, taken.varies);
         if !(taken.waited_for.is_empty() && taken.spawned.is_empty()) {
@@ -299,23 +300,16 @@ impl Run for NativeRun {
         if depth < self.script.len() {
             self.script.truncate(depth);
             self.behind = true;
-            let world = open(&self.world);
-            if world.owner == self.id {
-                world.snapshots.forget_behind(depth);
+            let search = &mut open(&self.runtime).search;
+            if search.owner == self.id {
+                search.snapshots.forget_behind(depth);
             }
-            while self.choices.last().is_some_and(|choice| choice.0 as usize > depth) {
-                self.choices.pop();
-            }
+            self.prefixes.rewind(depth);
         }
     }
 
     fn guard_holds_at(&self, guard: GuardId, depth: usize) -> bool {
-        let world = self.mine();
-        if guard.0 >= GUARDS {
-            return world.spin_is_over_at(guard, depth as u32);
-        }
-        let guard = world.guards.get(guard);
-        guard.is_none_or(|(object, until)| until.holds(world.objects.at_depth(object, depth as u32)))
+        self.mine().guard_holds_at(guard, depth as u32)
     }
 
     fn receives(&self) -> Option<&dyn Receives> {
@@ -323,15 +317,15 @@ impl Run for NativeRun {
     }
 
     fn failures(&self) -> &[Failure] {
-        &self.mine().failures
+        &self.mine().execution.findings.failures
     }
 
     fn assumed(&self) -> bool {
-        self.mine().assumed
+        self.mine().execution.findings.assumed
     }
 
     fn ended_early(&self) -> bool {
-        self.mine().over
+        self.mine().execution.over
     }
 }
 
@@ -342,122 +336,120 @@ impl Receives for NativeRun {
     }
 }
 
-impl World {
-    /// Begins an execution and takes the steps of the script. A thread takes its own, in a row, without being asked.
-    fn replay(&mut self) -> Result<(), Stop> {
-        if self.story.is_some() {
-            return self.replay_told();
+impl Runtime {
+    /// Begins an execution and takes the steps of the script. A thread takes its own, in a row, without being
+    /// asked.
+    fn replay_script(&mut self) -> Result<(), Stop> {
+        if self.step.explanation.is_some() {
+            return self.replay_explained();
         }
-        let end = self.script.len() as u32;
-        self.expect_stops();
+        let end = self.replay.script.len() as u32;
+        self.search.stops.expect_along(&self.replay.script);
         self.begin_where_saved();
         while self.take_again_up_to(self.next_stop(end)) {
             self.save_if_worth();
-            if self.depth == end {
+            if self.execution.schedule.depth == end {
                 break;
             }
         }
-        self.label.clear();
+        self.step.label.clear();
         self.look_around();
-        self.trouble()
+        self.check_stop()
     }
 
     /// Takes the steps of the script up to a depth. Says whether nothing is wrong.
     fn take_again_up_to(&mut self, depth: u32) -> bool {
-        self.scripted = depth;
-        while let Some(thread) = self.starting.pop() {
-            self.go_on_again(thread);
-        }
-        while self.depth < self.scripted {
+        self.replay.until = depth;
+        self.start_again_created();
+        while self.execution.schedule.depth < self.replay.until {
             self.take_again();
-            if self.partition.news || self.fatal.is_some() || limits::reached().is_some() {
+            let search = &self.search;
+            if search.partition.news || search.fatal.is_some() || limits::reached().is_some() {
                 break;
             }
         }
-        self.scripted = 0;
+        self.replay.until = 0;
         if let Some(limit) = limits::reached() {
             self.fail(limit.stop());
         }
-        !self.partition.news && self.fatal.is_none()
+        !self.search.partition.news && self.search.fatal.is_none()
     }
 
     /// The same step by step, for people.
     #[cold]
-    fn replay_told(&mut self) -> Result<(), Stop> {
-        self.expect_stops();
+    fn replay_explained(&mut self) -> Result<(), Stop> {
+        self.search.stops.expect_along(&self.replay.script);
         self.start_again()?;
-        for at in 0..self.script.len() {
-            let before = self.script[at];
-            if !self.enabled.contains(ProcessId(before.thread))
-                || self.take(before.thread, before.choice) != before
-            {
-                self.not_repeated(at, before.thread);
+        for at in 0..self.replay.script.len() {
+            let before = self.replay.script[at];
+            let enabled = self.execution.schedule.enabled.contains(before.process);
+            if !enabled || self.take(before.process, before.choice) != before {
+                self.not_repeated(at, before.process);
             }
-            self.trouble()?;
+            self.check_stop()?;
         }
         Ok(())
     }
 
     /// Begins an execution, and lets the first thread run to its first operation.
     pub(crate) fn start_again(&mut self) -> Result<(), Stop> {
-        self.scripted = 0;
+        self.replay.until = 0;
         self.begin_execution();
-        while let Some(thread) = self.starting.pop() {
-            self.resume(thread);
-        }
-        if self.changed {
-            self.refresh();
-        }
-        self.trouble()
+        self.start_created();
+        self.check_stop()
     }
 
-    /// Whether the present execution should come to the same in any order that respects its labels. Not if somebody was stopped in a
-    /// loop, wherever that was, nor if memory was gone: when a frame is left, or a thread ends, is in no label.
+    /// Whether the present execution should come to the same in any order that respects its labels. Not if
+    /// somebody was stopped in a loop, wherever that was, nor if memory was gone: when a frame is left, or a
+    /// thread ends, is in no label.
     fn can_be_checked(&self) -> bool {
-        !self.stops.any_here()
+        !self.search.stops.any_here()
             && limits::reached().is_none()
-            && self.failures.iter().all(|failure| failure.kind != FailureKind::Memory)
+            && self.execution.findings.failures.iter().all(|failure| failure.kind != FailureKind::Memory)
     }
 
     /// Nobody can take a step.
     #[inline]
     fn conclude(&mut self) {
-        if self.spins.any && !self.over && !self.assumed {
+        let Execution { over, findings, heap, .. } = &self.execution;
+        let has_blocks = heap.blocks.live > 0;
+        if self.search.watched.any && !over && !findings.assumed {
             self.report_livelock();
         }
-        if self.blocks.live > 0 {
+        if has_blocks {
             self.look_for_leaks();
         }
     }
 
     /// Whether the execution can't go on, or the search has to begin again.
     #[inline]
-    pub(crate) fn trouble(&mut self) -> Result<(), Stop> {
-        if self.partition.news && self.fatal.is_none() {
+    pub(crate) fn check_stop(&mut self) -> Result<(), Stop> {
+        if self.search.partition.news && self.search.fatal.is_none() {
             self.look_ahead();
         }
-        match &self.fatal {
+        match &self.search.fatal {
             None => Ok(()),
             Some(stop) => Err(stop.clone()),
         }
     }
 
-    /// Something was found out that changes labels. The execution is run to its end, as it comes, to find out more: the
-    /// search begins again anyhow.
+    /// Something was found out that changes labels. The execution is run to its end, as it comes, to find out
+    /// more: the search begins again anyhow.
     #[cold]
     fn look_ahead(&mut self) {
-        (self.scripted, self.stops.ahead) = (0, true);
-        let mut last = self.running;
+        (self.replay.until, self.search.stops.ahead) = (0, true);
+        let mut last = self.running();
         for _ in 0..LOOK_AHEAD {
-            let after = self.enabled.iter().find(|process| process.0 > last);
-            let Some(next) = after.or_else(|| self.enabled.iter().next()) else { break };
-            last = next.0;
+            let enabled = &self.execution.schedule.enabled;
+            let after = enabled.iter().find(|&process| process > last);
+            let Some(next) = after.or_else(|| enabled.iter().next()) else { break };
+            last = next;
             self.take(last, 0);
-            if self.fatal.is_some() || limits::reached().is_some() {
+            if self.search.fatal.is_some() || limits::reached().is_some() {
                 break;
             }
         }
-        self.stops.ahead = false;
-        self.fatal = Some(Stop::BeginAgain);
+        self.search.stops.ahead = false;
+        self.search.fatal = Some(Stop::BeginAgain);
     }
 }

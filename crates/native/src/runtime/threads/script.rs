@@ -1,14 +1,14 @@
 //! The steps of an execution, so that they can be taken again.
 
-use mazurka_program::{Access, Failure, FailureKind, Label, ProcessId, Stop};
+use mazurka_program::{Failure, FailureKind, ProcessId, Stop};
 
-use super::world::World;
+use super::runtime::Runtime;
 use crate::runtime::system::limits;
 
 /// A step that was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Taken {
-    pub(crate) thread: u32,
+pub(crate) struct TakenStep {
+    pub(crate) process: ProcessId,
     pub(crate) choice: u32,
     /// Tells what it did from what else it might have done.
     pub(crate) mark: u64,
@@ -16,31 +16,27 @@ pub(crate) struct Taken {
     pub(crate) next: u64,
 }
 
-#[inline]
-fn mix(digest: u64, word: u64) -> u64 {
-    (digest.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+/// A script that is being replayed.
+#[derive(Default)]
+pub(crate) struct Replay {
+    pub(crate) script: Vec<TakenStep>,
+    /// So many of its steps are taken again: a thread takes its own without being asked.
+    pub(crate) until: u32,
 }
 
-/// A number that tells accesses apart.
-#[inline]
-pub(crate) fn mark(access: Access, place: usize) -> u64 {
-    mix(place as u64, u64::from(access.first.0) << 3 | access.kind as u64)
+impl Replay {
+    /// The step of the script that comes after so many, if it is one of those that are taken again.
+    #[inline]
+    pub(crate) fn next(&self, depth: u32) -> Option<TakenStep> {
+        if depth < self.until { Some(self.script[depth as usize]) } else { None }
+    }
 }
 
-/// A number that tells labels apart.
-pub(crate) fn digest(label: &Label, place: usize) -> u64 {
-    let spawned = mix(place as u64, label.spawned.len() as u64);
-    label
-        .accesses
-        .iter()
-        .fold(spawned, |digest, access| mix(digest, u64::from(access.first.0) << 3 | access.kind as u64))
-}
-
-impl World {
+impl Runtime {
     /// Says that the program did not do what it did before, after the same steps.
     #[cold]
-    pub(crate) fn not_repeated(&mut self, position: usize, thread: u32) {
-        self.scripted = 0;
+    pub(crate) fn not_repeated(&mut self, position: usize, process: ProcessId) {
+        self.replay.until = 0;
         if let Some(limit) = limits::reached() {
             // Who is stopped at a limit does not repeat itself.
             return self.fail(limit.stop());
@@ -49,9 +45,9 @@ impl World {
             "the program does not repeat itself: after the same {position} steps, {} does something else than before. \
              Something in it depends on time, on random numbers, on memory that was never written, or on what an \
              earlier execution left behind",
-            self.name_of(thread)
+            self.name_of(process)
         );
-        let (kind, process) = (FailureKind::Nondeterminism, Some(ProcessId(thread)));
-        self.fail(Stop::Broken(Failure { kind, message, place: None, process }));
+        let kind = FailureKind::Nondeterminism;
+        self.fail(Stop::Broken(Failure { kind, message, place: None, process: Some(process) }));
     }
 }

@@ -1,34 +1,35 @@
-//! Looks whether labels tell everything: an execution is repeated with its steps in another order that should come to the
-//! same, and must do so.
+//! Looks whether labels tell everything: an execution is repeated with its steps in another order that should
+//! come to the same, and must do so.
 //!
-//! What happens before what is found from labels. If two steps that their labels say are independent are not, because something
-//! was read or written without being announced (inline assembly, a library that is not instrumented), then a random
-//! order that respects the labels is likely to show it: a step does something else, or memory differs in the end. One order
-//! of an execution is tried, of one in so many executions: that finds holes, and proves nothing.
+//! What happens before what is found from labels. If two steps that their labels say are independent are not,
+//! because something was read or written without being announced (inline assembly, a library that is not
+//! instrumented), then a random order that respects the labels is likely to show it: a step does something
+//! else, or memory differs in the end. One order of an execution is tried, of one in so many executions: that
+//! finds holes, and proves nothing.
 //!
-//! The execution is repeated in its own order before that, from the start: so it is seen too whether what was put back from
-//! snapshots was all that there is.
+//! The execution is repeated in its own order before that, from the start: so it is seen too whether what was
+//! restored from snapshots was all that there is.
 
 use mazurka_program::{Access, ProcessId, Stop};
 
-use super::script::Taken;
-use super::world::World;
+use super::runtime::Runtime;
+use super::script::TakenStep;
 use crate::runtime::memory::layout;
 
 /// Executions that are longer are not looked at: it takes time in proportion to the square.
 const LONGEST: usize = 1000;
 
 /// What a step did.
-struct Step {
-    taken: Taken,
+struct RepeatedStep {
+    taken: TakenStep,
     accesses: Vec<Access>,
     spawned: Vec<ProcessId>,
 }
 
-impl Step {
-    fn depends_on(&self, earlier: &Step) -> bool {
-        self.taken.thread == earlier.taken.thread
-            || earlier.spawned.contains(&ProcessId(self.taken.thread))
+impl RepeatedStep {
+    fn depends_on(&self, earlier: &RepeatedStep) -> bool {
+        self.taken.process == earlier.taken.process
+            || earlier.spawned.contains(&self.taken.process)
             || self.accesses.iter().any(|a| {
                 let conflict = |b: &Access| !(a.kind.is_read() && b.kind.is_read()) && a.overlaps(*b);
                 earlier.accesses.iter().any(conflict)
@@ -45,7 +46,7 @@ fn random(seed: &mut u64) -> u64 {
 }
 
 /// A random order of the steps that respects what happens before what.
-fn another_order(steps: &[Step], seed: &mut u64) -> Vec<usize> {
+fn another_order(steps: &[RepeatedStep], seed: &mut u64) -> Vec<usize> {
     let mut left: Vec<usize> = steps
         .iter()
         .enumerate()
@@ -68,42 +69,44 @@ fn another_order(steps: &[Step], seed: &mut u64) -> Vec<usize> {
     order
 }
 
-impl World {
+impl Runtime {
     /// Whether the execution that has just come to its end is to be looked at.
     pub(crate) fn is_due(&mut self) -> bool {
-        self.completed += 1;
-        let every = u64::from(self.options.self_check);
-        every > 0 && self.completed % every == 1 % every && self.depth as usize <= LONGEST
+        self.search.completed += 1;
+        let every = u64::from(self.search.options.self_check);
+        every > 0
+            && self.search.completed % every == 1 % every
+            && self.execution.schedule.depth as usize <= LONGEST
     }
 
-    /// Repeats an execution in another order. The world is left somewhere else then.
-    pub(crate) fn check_itself(&mut self, script: &[Taken]) -> Result<(), Stop> {
+    /// Repeats an execution in another order. The runtime is left somewhere else then.
+    pub(crate) fn check_itself(&mut self, script: &[TakenStep]) -> Result<(), Stop> {
         let mut steps = Vec::with_capacity(script.len());
         let reached = self.memory_now();
         self.start_again()?;
         for &taken in script {
             if self.repeat(taken)? != taken {
-                self.not_repeated(steps.len(), taken.thread);
-                return self.trouble();
+                self.not_repeated(steps.len(), taken.process);
+                return self.check_stop();
             }
-            let (accesses, spawned) = (self.label.accesses.clone(), self.label.spawned.clone());
-            steps.push(Step { taken, accesses, spawned });
+            let (accesses, spawned) = (self.step.label.accesses.clone(), self.step.label.spawned.clone());
+            steps.push(RepeatedStep { taken, accesses, spawned });
         }
         let before = self.memory_now();
         if let Some(address) = difference(&reached, &before) {
             return Err(hole("repeated", &format!("{} holds something else", self.memory_name(address, 1))));
         }
-        let mut seed = self.completed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut seed = self.search.completed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let order = another_order(&steps, &mut seed);
         self.start_again()?;
         for at in order {
             let step = &steps[at];
-            let able = self.enabled.contains(ProcessId(step.taken.thread));
+            let able = self.execution.schedule.enabled.contains(step.taken.process);
             if able {
                 self.repeat(step.taken)?;
             }
-            if !able || self.label.accesses != step.accesses || self.label.spawned != step.spawned {
-                let what = format!("{} does something else", self.name_of(step.taken.thread));
+            if !able || self.step.label.accesses != step.accesses || self.step.label.spawned != step.spawned {
+                let what = format!("{} does something else", self.name_of(step.taken.process));
                 return Err(hole(REORDERED, &what));
             }
         }
@@ -115,17 +118,17 @@ impl World {
         }
     }
 
-    fn repeat(&mut self, taken: Taken) -> Result<Taken, Stop> {
-        let again = self.take(taken.thread, taken.choice);
-        self.trouble().map(|()| again)
+    fn repeat(&mut self, taken: TakenStep) -> Result<TakenStep, Stop> {
+        let again = self.take(taken.process, taken.choice);
+        self.check_stop().map(|()| again)
     }
 
     /// What variables and heaps hold, range by range.
     fn memory_now(&self) -> Vec<(usize, Vec<u8>)> {
-        let mut memory = self.image.variables_now();
-        for &thread in &self.created {
-            let state = self.thread(thread);
-            memory.push((state.slot.heap, layout::bytes(state.slot.heap, state.heap)));
+        let mut memory = self.execution.image.variables_now();
+        for &process in &self.execution.schedule.created {
+            let heap = self.execution.heap.in_use(process);
+            memory.push((heap.start, layout::bytes(heap.start, heap.end)));
         }
         memory.sort();
         memory
@@ -156,9 +159,9 @@ mod tests {
     use super::*;
     use mazurka_program::{AccessKind, Location};
 
-    fn step(thread: u32, location: u32, kind: AccessKind) -> Step {
-        let taken = Taken { thread, choice: 0, mark: 0, next: 0 };
-        Step { taken, accesses: vec![Access::one(Location(location), kind)], spawned: Vec::new() }
+    fn step(thread: u32, location: u32, kind: AccessKind) -> RepeatedStep {
+        let taken = TakenStep { process: ProcessId(thread), choice: 0, mark: 0, next: 0 };
+        RepeatedStep { taken, accesses: vec![Access::one(Location(location), kind)], spawned: Vec::new() }
     }
 
     #[test]

@@ -1,12 +1,14 @@
-//! Threads that the timer stopped in the middle of a step: in a loop without end, or because a limit was reached.
+//! Threads that the timer stopped in the middle of a step: in a loop without end, or because a limit was
+//! reached.
 //!
-//! Where a loop without end was met is remembered by the steps that led there. Who comes there by the same steps, to tell the failure
-//! or to go on behind it, need not wait again: the thread does the same, and is stopped when the timer strikes for the first
-//! time. Who is stopped at a limit might have gone on, and does so when it is told.
+//! Where a loop without end was met is remembered by the steps that led there. Who comes there by the same
+//! steps, to tell the failure or to go on behind it, need not wait again: the thread does the same, and is
+//! stopped when the timer strikes for the first time. Who is stopped at a limit might have gone on, and does
+//! so when it is told.
 
-use super::arrive;
-use super::script::Taken;
-use super::world::World;
+use mazurka_program::ProcessId;
+
+use super::script::TakenStep;
 
 /// Why a thread was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,14 +23,14 @@ pub(crate) enum Why {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stopped {
     depth: u32,
-    thread: u32,
+    process: ProcessId,
 }
 
 /// What is known of threads that were stopped in loops.
 #[derive(Default)]
 pub(crate) struct Stops {
     /// With the steps that led there: thread and outcome.
-    known: Vec<(Vec<(u32, u32)>, Stopped)>,
+    known: Vec<(Vec<(ProcessId, u32)>, Stopped)>,
     /// Those of the present execution, or of the script that is being taken again.
     here: Vec<Stopped>,
     /// Whether the execution is only run on to find out more before the search begins again.
@@ -48,14 +50,15 @@ impl Stops {
         !self.here.is_empty()
     }
 
-    /// Whether a thread that runs on after so many steps is known to be in a loop without end. Called by a handler.
-    pub(crate) fn known(&self, depth: u32, thread: u32) -> bool {
-        self.here.contains(&Stopped { depth, thread })
+    /// Whether a thread that runs on after so many steps is known to be in a loop without end. Called by a
+    /// handler.
+    pub(crate) fn known(&self, depth: u32, process: ProcessId) -> bool {
+        self.here.contains(&Stopped { depth, process })
     }
 
     /// A thread was stopped in a loop. Says whether that is news.
-    pub(crate) fn note(&mut self, depth: u32, thread: u32) -> bool {
-        let stopped = Stopped { depth, thread };
+    pub(crate) fn note(&mut self, depth: u32, process: ProcessId) -> bool {
+        let stopped = Stopped { depth, process };
         let is_new = !self.here.contains(&stopped);
         if is_new {
             self.here.push(stopped);
@@ -66,9 +69,9 @@ impl Stops {
 
     /// Remembers who was stopped last, if anybody was, after these steps.
     #[inline]
-    pub(crate) fn remember(&mut self, script: &[Taken], last: Option<(u32, u32)>) {
+    pub(crate) fn remember(&mut self, script: &[TakenStep], last: Option<(ProcessId, u32)>) {
         if let Some(stopped) = self.new.take() {
-            let steps = script.iter().map(|taken| (taken.thread, taken.choice)).chain(last);
+            let steps = script.iter().map(|taken| (taken.process, taken.choice)).chain(last);
             self.known.push((steps.take(stopped.depth as usize).collect(), stopped));
         }
     }
@@ -78,80 +81,61 @@ impl Stops {
         self.new = None;
     }
 
-    /// Finds out who is stopped on the way along a script.
-    fn look_for(&mut self, script: &[Taken]) {
-        self.here.clear();
-        for (steps, stopped) in &self.known {
-            let same = |(step, taken): (&(u32, u32), &Taken)| *step == (taken.thread, taken.choice);
-            if steps.len() <= script.len() && steps.iter().zip(script).all(same) {
-                self.here.push(*stopped);
-            }
-        }
-    }
-
-    /// The same for one more step.
-    #[cold]
-    fn look_for_next(&mut self, script: &[Taken], thread: u32, choice: u32) {
-        for (steps, stopped) in &self.known {
-            let same = |(step, taken): (&(u32, u32), &Taken)| *step == (taken.thread, taken.choice);
-            if steps.len() == script.len() + 1
-                && steps.last() == Some(&(thread, choice))
-                && steps.iter().zip(script).all(same)
-            {
-                self.here.push(*stopped);
-            }
-        }
-    }
-}
-
-impl World {
-    /// Stops the running thread, which may not take more memory or time.
-    #[cold]
-    pub(crate) fn stop_at_limit(&mut self) -> ! {
-        self.over = true;
-        arrive::stop_here();
-    }
-
-    /// The script is about to be taken again.
+    /// A script is about to be taken again: finds out who is stopped on the way.
     #[inline]
-    pub(crate) fn expect_stops(&mut self) {
-        let World { stops, script, .. } = self;
-        if !(stops.known.is_empty() && stops.here.is_empty()) {
-            stops.look_for(script);
+    pub(crate) fn expect_along(&mut self, script: &[TakenStep]) {
+        if !(self.known.is_empty() && self.here.is_empty()) {
+            self.here.clear();
+            let here = self.known.iter().filter(|(steps, _)| leads_to(script, steps));
+            self.here.extend(here.map(|(_, stopped)| stopped));
         }
     }
 
     /// A step is about to be taken after those of a script.
     #[inline]
-    pub(crate) fn expect_stop(&mut self, script: &[Taken], thread: u32, choice: u32) {
-        if !self.stops.known.is_empty() {
-            self.stops.look_for_next(script, thread, choice);
+    pub(crate) fn expect_after(&mut self, script: &[TakenStep], process: ProcessId, choice: u32) {
+        if !self.known.is_empty() {
+            let here = self.known.iter().filter(|(steps, _)| {
+                steps.split_last().is_some_and(|(last, before)| {
+                    *last == (process, choice) && before.len() == script.len() && leads_to(script, before)
+                })
+            });
+            self.here.extend(here.map(|(_, stopped)| stopped));
         }
     }
+}
+
+/// Whether a script begins with these steps.
+fn leads_to(script: &[TakenStep], steps: &[(ProcessId, u32)]) -> bool {
+    let same = |(step, taken): (&(ProcessId, u32), &TakenStep)| *step == (taken.process, taken.choice);
+    steps.len() <= script.len() && steps.iter().zip(script).all(same)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn script(threads: &[u32]) -> Vec<Taken> {
-        threads.iter().map(|&thread| Taken { thread, choice: 0, mark: 0, next: 0 }).collect()
+    fn script(threads: &[u32]) -> Vec<TakenStep> {
+        threads
+            .iter()
+            .map(|&thread| TakenStep { process: ProcessId(thread), choice: 0, mark: 0, next: 0 })
+            .collect()
     }
 
     #[test]
     fn a_stop_is_known_after_the_same_steps_only() {
         let mut stops = Stops::default();
-        assert!(stops.note(2, 1));
-        stops.remember(&script(&[0]), Some((1, 0)));
+        assert!(stops.note(2, ProcessId(1)));
+        stops.remember(&script(&[0]), Some((ProcessId(1), 0)));
         for (way, known) in [(&[0, 1][..], true), (&[0, 1, 0], true), (&[0], false), (&[0, 0, 1], false)] {
-            stops.look_for(&script(way));
-            assert_eq!(stops.known(2, 1), known, "{way:?}");
-            assert!(!stops.known(2, 0), "another thread");
+            stops.expect_along(&script(way));
+            assert_eq!(stops.known(2, ProcessId(1)), known, "{way:?}");
+            assert!(!stops.known(2, ProcessId(0)), "another thread");
         }
-        stops.look_for(&script(&[0]));
-        stops.look_for_next(&script(&[0]), 1, 1);
-        assert!(!stops.known(2, 1), "another outcome");
-        stops.look_for_next(&script(&[0]), 1, 0);
-        assert!(stops.known(2, 1));
+        stops.expect_along(&script(&[0]));
+        stops.expect_after(&script(&[0]), ProcessId(1), 1);
+        assert!(!stops.known(2, ProcessId(1)), "another outcome");
+        stops.expect_after(&script(&[0]), ProcessId(1), 0);
+        assert!(stops.known(2, ProcessId(1)));
     }
 }

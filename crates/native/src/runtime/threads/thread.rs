@@ -1,19 +1,25 @@
 //! Modelled threads: coroutines on the stacks of their slots.
 //!
-//! Invariants: `routine` is null or comes from a box that is ours; the coroutine in it is suspended, ended or, for the
-//! thread that runs, running. `yielder` is that of the coroutine, from its start to its end. Nothing on the stack of a
-//! coroutine has a destructor that matters, so that a suspended one can be forgotten: what is checked is C and C++, and our
-//! own frames below it hold plain data when they suspend.
+//! Invariants: `routine` is null or comes from a box that is ours; the coroutine in it is suspended, ended
+//! or, for the thread that runs, running. `yielder` is that of the coroutine, from its start to its end.
+//! Nothing on the stack of a coroutine has a destructor that matters, so that a suspended one can be
+//! forgotten: what is checked is C and C++, and our own frames below it hold plain data when they suspend.
 #![allow(unsafe_code)]
 
+use std::mem::MaybeUninit;
+use std::ops::{Index, IndexMut, Range};
 use std::ptr;
 
 use corosensei::stack::{Stack, StackPointer};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use mazurka_program::{Access, Location};
+use mazurka_program::{Access, Location, ProcessId};
+use mazurka_threads::execution_state;
+use mazurka_threads::lifetime::ExecutionState;
+use mazurka_threads::races::Order;
+use mazurka_threads::spin::LoopDetector;
 
 use super::operation::{Operation, Wait};
-use super::spin::Quiet;
+use super::spin::MachineState;
 use crate::runtime::memory::layout::Slot;
 use crate::runtime::system::time;
 
@@ -37,10 +43,9 @@ unsafe impl Stack for SlotStack {
 }
 
 /// Where a thread is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
     /// Not created in this execution.
-    #[default]
     Absent,
     /// At an operation.
     Parked,
@@ -71,17 +76,6 @@ pub(crate) enum Pending {
     },
 }
 
-/// How an access of memory synchronises.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Order {
-    /// It is no atomic access: it races.
-    Plain,
-    Relaxed,
-    Acquire,
-    Release,
-    Both,
-}
-
 /// What runs on a thread: a function of the program and its argument.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Body {
@@ -93,48 +87,34 @@ pub(crate) enum Body {
     Standard(usize, usize),
 }
 
-/// A modelled thread. The record stays from execution to execution; what it has of one is reset in the next.
-pub(crate) struct Thread {
+/// What a thread of the C++ library was given to do: the type of the object that has it, and its last two
+/// words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Task {
+    pub(crate) table: usize,
+    pub(crate) words: [usize; 2],
+}
+
+/// What a thread has of an execution: plain data, which begins anew, is saved and restored as one value.
+#[derive(Clone, Copy)]
+pub(crate) struct ThreadState {
     pub(crate) status: Status,
     pub(crate) pending: Pending,
-    routine: *mut Routine,
-    yielder: *const Yielder<(), ()>,
-    pub(crate) slot: Slot,
-    /// How many steps it has taken.
-    pub(crate) events: u32,
+    pub(crate) yielder: *const Yielder<(), ()>,
     /// How many threads it has created.
     pub(crate) spawned: u32,
     pub(crate) errno: i32,
-    /// The location of its end, that of its wake-ups, and that of whether it was joined or detached.
-    pub(crate) end: Location,
-    pub(crate) wake: Location,
-    pub(crate) handle: Location,
     pub(crate) body: Body,
-    /// Whether it has woken up of itself, which it does once.
-    pub(crate) woke_of_itself: bool,
     /// What it returned.
     pub(crate) result: usize,
     pub(crate) detached: bool,
     pub(crate) joined: bool,
     /// Whether it has begun to end the program.
     pub(crate) exits: bool,
-    /// Whether its thread-local variables are there.
-    pub(crate) has_locals: bool,
-    /// The first free address of its heap.
-    pub(crate) heap: usize,
-    /// Values by key.
-    pub(crate) specific: Vec<usize>,
-    /// Destructors of its variables, with their arguments.
-    pub(crate) at_exit: Vec<(usize, usize)>,
-    /// What a copy has read and not written yet.
-    pub(crate) kept: Vec<u8>,
-    pub(crate) quiet: Quiet,
-    /// The same while the thread is at an operation that may be part of a loop.
-    pub(crate) kept_quiet: Quiet,
+    /// Where its thread-local variables begin and end; nowhere if it has used none.
+    pub(crate) locals: (usize, usize),
     /// How deep it is in sections that are atomic.
     pub(crate) atomic: u32,
-    /// Where it was created, for people.
-    pub(crate) created: usize,
     /// What its clock shows, in nanoseconds.
     pub(crate) clock: i64,
     /// The stack pointer and the frame pointer of who called the operation that it is parked at.
@@ -143,61 +123,63 @@ pub(crate) struct Thread {
     pub(crate) task: Option<Task>,
 }
 
-/// What a thread of the C++ library was given to do: the type of the object that has it, and its last two words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Task {
-    pub(crate) table: usize,
-    pub(crate) words: [usize; 2],
-}
-
-impl Thread {
-    pub(crate) fn new(slot: Slot, [end, wake, handle]: [Location; 3]) -> Thread {
-        Thread {
+impl Default for ThreadState {
+    fn default() -> ThreadState {
+        ThreadState {
             status: Status::Absent,
             pending: Pending::Nothing,
-            routine: ptr::null_mut(),
             yielder: ptr::null(),
-            slot,
-            events: 0,
             spawned: 0,
             errno: 0,
-            end,
-            wake,
-            handle,
             body: Body::Main,
-            woke_of_itself: false,
             result: 0,
             detached: false,
             joined: false,
             exits: false,
-            has_locals: false,
-            heap: slot.heap,
-            specific: Vec::new(),
-            at_exit: Vec::new(),
-            kept: Vec::new(),
-            quiet: Quiet::default(),
-            kept_quiet: Quiet::default(),
+            locals: (0, 0),
             atomic: 0,
-            created: 0,
             clock: time::BEGINNING,
             registers: (0, 0),
             task: None,
         }
     }
+}
+
+execution_state! {
+    /// What a thread has of an execution that is not plain data. It keeps its memory.
+    #[derive(Default)]
+    pub(crate) struct Buffers, saved as SavedBuffers {
+        /// Values by key.
+        pub(crate) specific: Vec<usize>,
+        /// Destructors of its variables, with their arguments.
+        pub(crate) at_exit: Vec<(usize, usize)>,
+        /// What a copy has read and not written yet.
+        pub(crate) kept: Vec<u8>,
+        /// What it knows of the spin loop that it may be in.
+        pub(crate) detector: LoopDetector<usize, MachineState>,
+    }
+}
+
+/// A modelled thread. The record stays from execution to execution.
+pub(crate) struct Thread {
+    pub(crate) slot: Slot,
+    /// The location of its end, that of its wake-ups, and that of whether it was joined or detached.
+    pub(crate) end: Location,
+    pub(crate) wake: Location,
+    pub(crate) handle: Location,
+    routine: *mut Routine,
+    pub(crate) state: ThreadState,
+    pub(crate) buffers: Buffers,
+}
+
+impl Thread {
+    pub(crate) fn new(slot: Slot, [end, wake, handle]: [Location; 3]) -> Thread {
+        let (state, buffers) = (ThreadState::default(), Buffers::default());
+        Thread { slot, end, wake, handle, routine: ptr::null_mut(), state, buffers }
+    }
 
     /// Makes the record that of a thread which is about to start. Its stack begins below so many bytes.
-    pub(crate) fn begin(&mut self, body: Body, reserved: usize) {
-        self.status = Status::Running;
-        self.pending = Pending::Nothing;
-        (self.events, self.spawned, self.errno) = (0, 0, 0);
-        (self.body, self.result, self.woke_of_itself) = (body, 0, false);
-        (self.detached, self.joined, self.has_locals) = (false, false, false);
-        (self.exits, self.registers) = (false, (0, 0));
-        (self.heap, self.atomic, self.clock) = (self.slot.heap, 0, time::BEGINNING);
-        self.specific.clear();
-        self.at_exit.clear();
-        self.quiet.clear();
-        self.kept_quiet.clear();
+    pub(crate) fn start(&mut self, body: Body, reserved: usize) {
         let (Some(base), Some(limit)) =
             (StackPointer::new(self.slot.stack_base - reserved), StackPointer::new(self.slot.stack_limit))
         else {
@@ -206,79 +188,53 @@ impl Thread {
         let routine = Coroutine::with_stack(SlotStack { base, limit }, |yielder: &Yielder<(), ()>, ()| {
             super::arrive::enter(ptr::from_ref(yielder));
         });
-        if self.routine.is_null() {
-            self.routine = Box::into_raw(Box::new(routine));
-        } else {
-            // SAFETY: the box is ours, and the coroutine in it has been reset, so that to overwrite it loses nothing.
-            unsafe { self.routine.write(routine) };
-        }
+        // SAFETY: the box is ours, and the coroutine in it has been reset, so that to overwrite it loses
+        // nothing.
+        unsafe { self.room_for_routine().write(routine) };
+        let locals = (self.slot.tls, self.slot.tls);
+        self.state = ThreadState { status: Status::Running, body, locals, ..ThreadState::default() };
+        self.buffers.begin();
     }
 
-    /// Forgets the coroutine, wherever it is.
-    pub(crate) fn reset(&mut self) {
-        if !self.routine.is_null() && self.status != Status::Absent {
-            // SAFETY: the box is ours; nothing on the stack has a destructor that matters.
-            unsafe { (*self.routine).force_reset() };
-        }
-        self.status = Status::Absent;
-        self.pending = Pending::Nothing;
-        self.yielder = ptr::null();
-    }
-
-    /// Becomes what another record is, which may be one that was saved: all but the memory of the thread.
-    pub(crate) fn copy_from(&mut self, other: &Thread) {
-        // All fields, so that one which is added can't be forgotten here.
-        #[rustfmt::skip]
-        let Thread {
-            status, pending, routine, yielder, slot, events, spawned, errno, end, wake, handle, body, woke_of_itself, result,
-            detached, joined, exits, has_locals, heap, specific, at_exit, kept, quiet, kept_quiet, atomic, created, clock, registers, task,
-        } = other;
-        (self.status, self.pending, self.yielder) = (*status, *pending, *yielder);
-        (self.slot, self.end, self.wake, self.handle) = (*slot, *end, *wake, *handle);
-        (self.events, self.spawned, self.errno, self.body) = (*events, *spawned, *errno, *body);
-        (self.result, self.detached, self.joined, self.exits) = (*result, *detached, *joined, *exits);
-        self.woke_of_itself = *woke_of_itself;
-        (self.has_locals, self.heap, self.clock) = (*has_locals, *heap, *clock);
-        (self.atomic, self.created, self.registers, self.task) = (*atomic, *created, *registers, *task);
-        self.specific.clone_from(specific);
-        self.at_exit.clone_from(at_exit);
-        self.kept.clone_from(kept);
-        self.quiet.copy_from(quiet);
-        self.kept_quiet.copy_from(kept_quiet);
+    fn room_for_routine(&mut self) -> *mut Routine {
         if self.routine.is_null() {
             self.routine = Box::into_raw(Box::<Routine>::new_uninit()).cast();
         }
-        // SAFETY: both boxes are ours. A coroutine is plain data: where its stack is, and how far it is used. It is resumed from
-        // one of its copies only, that of the living thread, when the stack holds what it held when the copy was made; none
-        // is dropped but after it was reset, which frees nothing.
-        unsafe { ptr::copy_nonoverlapping(*routine, self.routine, 1) };
+        self.routine
+    }
+
+    /// Forgets the coroutine, wherever it is. The rest of the state means nothing until the thread starts, or is
+    /// restored.
+    fn reset(&mut self) {
+        if std::mem::replace(&mut self.state.status, Status::Absent) != Status::Absent {
+            // SAFETY: the box is ours, and there is one if it was started; nothing on the stack has a destructor
+            // that matters.
+            unsafe { (*self.routine).force_reset() };
+        }
     }
 
     /// The part of the stack that the coroutine uses while it is suspended.
-    pub(crate) fn stack_in_use(&self) -> std::ops::Range<usize> {
+    pub(crate) fn stack_in_use(&self) -> Range<usize> {
         let end = self.slot.stack_base;
         // SAFETY: the routine, if any, is initialised memory of ours, of whole words: pointers.
         let words = unsafe {
             let len = if self.routine.is_null() { 0 } else { size_of::<Routine>() / size_of::<usize>() };
             std::slice::from_raw_parts(self.routine.cast::<usize>().cast_const(), len)
         };
-        // Its words are the ends of the stack, where the stack began to be used, and, if it is suspended, the stack
-        // pointer: the lowest that is within the stack.
+        // Its words are the ends of the stack, where the stack began to be used, and, if it is suspended, the
+        // stack pointer: the lowest that is within the stack.
         let within = |word: &&usize| **word > self.slot.stack_limit && **word <= end;
         words.iter().filter(within).copied().min().unwrap_or(end)..end
     }
 
-    /// Puts aside what it knows of the loop that it may be in, or takes it back.
-    pub(crate) fn keep_quiet(&mut self) {
-        std::mem::swap(&mut self.quiet, &mut self.kept_quiet);
+    /// Where its variables are.
+    pub(crate) fn locals(&self) -> Range<usize> {
+        self.state.locals.0..self.state.locals.1
     }
 
-    pub(crate) fn set_yielder(&mut self, yielder: *const Yielder<(), ()>) {
-        self.yielder = yielder;
-    }
-
-    pub(crate) fn yielder(&self) -> *const Yielder<(), ()> {
-        self.yielder
+    /// Where it has its stack and its variables.
+    pub(crate) fn memory_in_use(&self) -> [Range<usize>; 2] {
+        [self.stack_in_use(), self.locals()]
     }
 
     pub(crate) fn routine(&self) -> *mut Routine {
@@ -292,6 +248,114 @@ impl Drop for Thread {
         if !self.routine.is_null() {
             // SAFETY: the box is ours, and nobody has the pointer any more.
             drop(unsafe { Box::from_raw(self.routine) });
+        }
+    }
+}
+
+/// All threads that any execution has had. Of an execution are their states, their stacks and their
+/// variables.
+#[derive(Default)]
+pub(crate) struct Threads {
+    pub(crate) list: Vec<Thread>,
+}
+
+/// The threads of an execution that was put aside; what follows the first `len` keeps its memory for later.
+#[derive(Default)]
+pub(crate) struct SavedThreads {
+    list: Vec<SavedThread>,
+    len: usize,
+    /// Of each thread its stack and its variables.
+    memory: Vec<u8>,
+}
+
+struct SavedThread {
+    process: ProcessId,
+    state: ThreadState,
+    buffers: SavedBuffers,
+    routine: MaybeUninit<Routine>,
+    memory: [Range<usize>; 2],
+}
+
+impl Threads {
+    /// The threads of this execution.
+    fn present(&self) -> impl Iterator<Item = (ProcessId, &Thread)> {
+        let present = |(_, thread): &(usize, &Thread)| thread.state.status != Status::Absent;
+        let numbered = self.list.iter().enumerate().filter(present);
+        numbered.map(|(at, thread)| (ProcessId(at as u32), thread))
+    }
+}
+
+impl Index<ProcessId> for Threads {
+    type Output = Thread;
+
+    #[inline]
+    fn index(&self, process: ProcessId) -> &Thread {
+        &self.list[process.index()]
+    }
+}
+
+impl IndexMut<ProcessId> for Threads {
+    #[inline]
+    fn index_mut(&mut self, process: ProcessId) -> &mut Thread {
+        &mut self.list[process.index()]
+    }
+}
+
+impl ExecutionState for Threads {
+    type Saved = SavedThreads;
+
+    fn begin(&mut self) {
+        // What a thread had come to is not finished, but forgotten.
+        self.list.iter_mut().for_each(Thread::reset);
+    }
+
+    fn save(&self, saved: &mut SavedThreads) {
+        saved.len = 0;
+        saved.memory.clear();
+        for (process, thread) in self.present() {
+            if saved.len == saved.list.len() {
+                saved.list.push(SavedThread {
+                    process,
+                    state: thread.state,
+                    buffers: SavedBuffers::default(),
+                    routine: MaybeUninit::uninit(),
+                    memory: [0..0, 0..0],
+                });
+            }
+            let to = &mut saved.list[saved.len];
+            saved.len += 1;
+            (to.process, to.state, to.memory) = (process, thread.state, thread.memory_in_use());
+            thread.buffers.save(&mut to.buffers);
+            // SAFETY: the box is ours. A coroutine is plain data: where its stack is, and how far it is used.
+            // It is resumed in the living thread only, when the stack holds what it held when the copy was
+            // made, and a copy is never dropped. The ranges are parts of the slot of a thread that was
+            // created, which is open.
+            unsafe {
+                to.routine.as_mut_ptr().copy_from_nonoverlapping(thread.routine, 1);
+                for range in &to.memory {
+                    let from = ptr::with_exposed_provenance(range.start);
+                    saved.memory.extend_from_slice(std::slice::from_raw_parts(from, range.len()));
+                }
+            }
+        }
+    }
+
+    fn restore(&mut self, saved: &SavedThreads) {
+        self.begin();
+        let mut memory = &saved.memory[..];
+        for from in &saved.list[..saved.len] {
+            let thread = &mut self[from.process];
+            thread.state = from.state;
+            thread.buffers.restore(&from.buffers);
+            // SAFETY: as when it was saved; nobody runs on the stack.
+            unsafe { thread.room_for_routine().copy_from_nonoverlapping(from.routine.as_ptr(), 1) };
+            for range in &from.memory {
+                let (bytes, rest) = memory.split_at(range.len());
+                memory = rest;
+                let to = ptr::with_exposed_provenance_mut::<u8>(range.start);
+                // SAFETY: as above.
+                unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+            }
         }
     }
 }

@@ -1,35 +1,31 @@
-//! What lies between the variables of the program: nobody's memory, which no access may touch.
+//! Redzones between the variables of the program: nobody's memory, which no access may touch.
 //!
-//! The driver leaves room behind each variable. Here it is found by the table of symbols: bytes behind a variable, as many as there
-//! should be, in which no symbol is. What is linked as it is, without such room, has none of these bytes, or nobody uses them.
+//! The driver leaves room behind each variable. Here it is found by the table of symbols: bytes behind a
+//! variable, as many as there should be, in which no symbol is. What is linked as it is, without such room,
+//! has none of these bytes, or nobody uses them.
 
 use std::ops::Range;
-use std::path::Path;
 
-use mazurka_program::{AccessKind, FailureKind};
-use object::read::elf::ElfFile64;
-use object::{LittleEndian, Object, ObjectSymbol, SymbolKind};
+use mazurka_program::AccessKind;
+use object::{Object, ObjectSymbol, SymbolKind};
 
-use super::shadow::NOBODYS;
-use crate::driver::room_behind;
-use crate::runtime::threads::arrive;
-use crate::runtime::threads::world::World;
+use super::shadow::REDZONE;
+use crate::driver::{ElfFile, redzone_size};
+use crate::runtime::threads::runtime::Runtime;
 
 /// What aligning the next variable may add to the room behind one, and less than what has no symbol there.
 const MOST_PADDING: usize = 32;
 
-/// Room between two variables. Addresses are relative to where the object is loaded.
-pub(crate) struct Zone {
+/// A redzone between two variables. Addresses are relative to where the object is loaded.
+pub(crate) struct Redzone {
     range: Range<usize>,
     /// The variable before it, and that behind it.
     before: Range<usize>,
     behind: Option<Range<usize>>,
 }
 
-/// The room between the variables of an object; none if it has no table of symbols.
-pub(crate) fn zones(object: &Path) -> Vec<Zone> {
-    let Some(bytes) = std::fs::read(object).ok() else { return Vec::new() };
-    let Ok(file) = ElfFile64::<LittleEndian>::parse(&*bytes) else { return Vec::new() };
+/// The redzones of an object; none if it has no table of symbols.
+pub(crate) fn redzones(file: &ElfFile<'_>) -> Vec<Redzone> {
     let symbols = file.symbols().filter(|symbol| symbol.is_definition() && symbol.kind() != SymbolKind::Tls);
     let mut symbols: Vec<(Range<usize>, bool)> = symbols
         .map(|symbol| {
@@ -42,8 +38,8 @@ pub(crate) fn zones(object: &Path) -> Vec<Zone> {
 }
 
 /// The room between symbols, which are in the order of their addresses, each with whether it is a variable.
-fn between(symbols: &[(Range<usize>, bool)]) -> Vec<Zone> {
-    let mut zones = Vec::new();
+fn between(symbols: &[(Range<usize>, bool)]) -> Vec<Redzone> {
+    let mut redzones = Vec::new();
     let mut covered = 0;
     for (at, (before, is_variable)) in symbols.iter().enumerate() {
         covered = covered.max(before.end);
@@ -52,7 +48,7 @@ fn between(symbols: &[(Range<usize>, bool)]) -> Vec<Zone> {
         }
         // Others may have the same address: what counts is what begins where this one ends, or later.
         let next = symbols[at + 1..].iter().find(|(range, _)| range.start >= before.end);
-        let end = before.end + room_behind(before.len() as u64) as usize;
+        let end = before.end + redzone_size(before.len() as u64) as usize;
         let overlapped = symbols[at + 1..]
             .iter()
             .take_while(|(range, _)| range.start < before.end)
@@ -63,39 +59,41 @@ fn between(symbols: &[(Range<usize>, bool)]) -> Vec<Zone> {
         }
         let end = if start_of_next - end < MOST_PADDING { start_of_next } else { end };
         let behind = next.filter(|(_, is_variable)| *is_variable).map(|(range, _)| range.clone());
-        zones.push(Zone { range: before.end..end, before: before.clone(), behind });
+        redzones.push(Redzone { range: before.end..end, before: before.clone(), behind });
     }
-    zones
+    redzones
 }
 
-impl World {
-    /// Marks what is nobody's.
-    pub(crate) fn mark_zones(&mut self) {
-        let (base, variables) = (self.image.base, self.image.variables.clone());
-        for Zone { range, .. } in &self.image.zones {
+impl Runtime {
+    /// Marks the redzones in the shadow.
+    pub(crate) fn mark_redzones(&mut self) {
+        let (base, variables) = (self.execution.image.base, self.execution.image.variables.clone());
+        for Redzone { range, .. } in &self.execution.image.redzones {
             let (start, end) = (base + range.start, (base + range.end).min(variables.end));
             if variables.contains(&start) {
-                self.shadow.words(start, end - start).fill(NOBODYS);
+                self.search.shadow.words(start, end - start).fill(REDZONE);
             }
         }
     }
 
     /// Ends the running thread if so many bytes are not all of one variable.
     pub(crate) fn check_variable(&mut self, address: usize, size: usize, place: usize, kind: AccessKind) {
-        if !self.image.variables.contains(&address) {
+        if !self.execution.image.variables.contains(&address) {
             return;
         }
-        let words = self.shadow.words(address, size);
-        let Some(first) = words.iter().position(|&word| word == NOBODYS).map(|at| address + at) else {
+        let words = self.search.shadow.words(address, size);
+        let Some(first) = words.iter().position(|&word| word == REDZONE).map(|at| address + at) else {
             return;
         };
-        let at = first - self.image.base;
-        let after = self.image.zones.partition_point(|zone| zone.range.start <= at);
-        let Some(Zone { before, behind, range }) = after.checked_sub(1).map(|last| &self.image.zones[last])
+        let at = first - self.execution.image.base;
+        let after = self.execution.image.redzones.partition_point(|redzone| redzone.range.start <= at);
+        let Some(Redzone { before, behind, range }) =
+            after.checked_sub(1).map(|last| &self.execution.image.redzones[last])
         else {
             return;
         };
-        let name = |range: &Range<usize>| self.memory_name(self.image.base + range.start, range.len());
+        let name =
+            |range: &Range<usize>| self.memory_name(self.execution.image.base + range.start, range.len());
         // What is nearer is more likely to have been meant.
         let distance = behind.as_ref().map(|next| next.start.saturating_sub(at));
         let fault = match behind {
@@ -103,13 +101,11 @@ impl World {
                 format!("{} byte(s) before {}", distance.unwrap_or(0), name(next))
             }
             _ => {
-                let past = address + size - self.image.base - before.end;
+                let past = address + size - self.execution.image.base - before.end;
                 format!("{past} byte(s) past the end of {}", name(before))
             }
         };
-        let what = if kind.is_read() { "reads" } else { "writes" };
-        let message = format!("{} {what} {fault}", self.name_of(self.running));
-        arrive::fail_here(FailureKind::Memory, message, place);
+        self.fail_access(&fault, place, kind)
     }
 }
 
@@ -120,7 +116,7 @@ mod tests {
     fn found(symbols: &[(usize, usize, bool)]) -> Vec<Range<usize>> {
         let symbols: Vec<(Range<usize>, bool)> =
             symbols.iter().map(|&(start, size, is_variable)| (start..start + size, is_variable)).collect();
-        between(&symbols).into_iter().map(|zone| zone.range).collect()
+        between(&symbols).into_iter().map(|redzone| redzone.range).collect()
     }
 
     #[test]

@@ -1,17 +1,18 @@
 //! Copies and fills of memory: `memcpy` and its kin.
 //!
-//! A copy is two steps: it reads, and then it writes. What it read is kept in between, since others may write it.
+//! A copy is two steps: it reads, and then it writes. What it read is kept in between, since others may write
+//! it.
 #![allow(unsafe_code)]
 
 use std::ptr;
 
 use mazurka_program::AccessKind;
+use mazurka_threads::races::Order;
 
 use super::access::announce_any;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::caller;
-use crate::runtime::threads::thread::Order;
-use crate::runtime::threads::world::current;
+use crate::runtime::threads::runtime::current;
 
 /// Copies, after both accesses were announced. The ranges may overlap.
 fn copy(to: usize, from: usize, size: usize, place: usize) {
@@ -27,13 +28,13 @@ fn copy(to: usize, from: usize, size: usize, place: usize) {
         unsafe { ptr::copy(source, target, size) };
         return;
     }
-    // SAFETY: as above; a thread of the world runs here, and no reference is kept across the switch.
+    // SAFETY: as above; a thread of the program runs here, and no reference is kept across the switch.
     unsafe {
-        let kept = &mut (*current()).me().kept;
+        let kept = &mut (*current()).me().buffers.kept;
         kept.clear();
         kept.extend_from_slice(std::slice::from_raw_parts(source, size));
         announce_any(to, size, place, AccessKind::Write, Order::Plain);
-        let kept = &(*current()).me().kept;
+        let kept = &(*current()).me().buffers.kept;
         ptr::copy_nonoverlapping(kept.as_ptr(), target, size);
     }
 }

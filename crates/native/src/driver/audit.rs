@@ -1,0 +1,41 @@
+//! What is found in compiled code, whichever compiler made it.
+
+use std::collections::BTreeMap;
+
+use super::BuildError;
+
+/// What was found when compiled code was looked at.
+#[derive(Debug, Default)]
+pub struct Audit {
+    /// The repaired code, where the compiler takes it back.
+    pub text: String,
+    /// Where functions are called first.
+    pub calls: BTreeMap<String, String>,
+    /// What is to be refused if the name is that of a variable.
+    pub doubts: Vec<(String, BuildError)>,
+}
+
+/// Inline assembly that does nothing under sequential consistency.
+const IDLE: [&str; 9] = ["", "nop", "pause", "rep; nop", "rep;nop", "rep nop", "mfence", "lfence", "sfence"];
+
+/// Why inline assembly is refused, unless it is idle. Ends of lines and tabs stand there as in C, or as LLVM
+/// has them.
+pub fn refusal_of_assembly(template: &str) -> Option<String> {
+    let lines = template.replace("\\0A", ";").replace("\\n", ";");
+    let plain = lines.replace("\\09", " ").replace("\\t", " ").to_lowercase();
+    let is_idle = IDLE.contains(&plain.trim_matches([' ', ';']));
+    (!is_idle).then(|| {
+        format!(
+            "inline assembly (`{template}`) is not supported: it can't be instrumented; use the compiler's \
+             built-in operations (`__atomic_...`)"
+        )
+    })
+}
+
+/// Why a function is refused that the program has asked not to be instrumented.
+pub fn refusal_of_exempt(function: &str) -> String {
+    format!(
+        "the function `{function}` is marked so that it is not instrumented, so what it reads and writes \
+         can't be seen; take the attribute away"
+    )
+}
