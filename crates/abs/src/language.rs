@@ -11,7 +11,6 @@ mod body;
 mod class;
 mod compiler;
 mod declare;
-mod diagnostic;
 mod effect;
 mod expr;
 mod lexer;
@@ -28,21 +27,10 @@ mod types;
 mod world;
 
 use compiler::Compiler;
-pub use diagnostic::{Diagnostic, place, render};
+use mazurka_syntax::MOST_ERRORS;
+pub use mazurka_syntax::{Diagnostic, Source, place, render};
 
-use crate::model::{Model, SourceFile, Span};
-
-/// Errors after which it gives up.
-const MOST_ERRORS: usize = 20;
-
-/// A file of a program.
-#[derive(Clone, Debug, Default)]
-pub struct Source {
-    /// The name, as the user gave it.
-    pub name: String,
-    /// The text.
-    pub text: String,
-}
+use crate::model::{Model, Span};
 
 /// A dialect of the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,15 +52,13 @@ pub struct Options {
 }
 
 /// The files that places of [`Diagnostic`]s and of the model are in: the standard library, the sources, the parameters.
-pub fn files(sources: &[Source], options: &Options) -> Vec<SourceFile> {
-    let library = SourceFile { name: "ABS.StdLib".to_string(), text: library::TEXT.to_string() };
-    let sources =
-        sources.iter().map(|source| SourceFile { name: source.name.clone(), text: source.text.clone() });
+pub fn files(sources: &[Source], options: &Options) -> Vec<Source> {
+    let library = Source { name: "ABS.StdLib".to_string(), text: library::TEXT.to_string() };
     let parameters = options
         .parameters
         .iter()
-        .map(|(name, text)| SourceFile { name: format!("--param {name}"), text: text.clone() });
-    std::iter::once(library).chain(sources).chain(parameters).collect()
+        .map(|(name, text)| Source { name: format!("--param {name}"), text: text.clone() });
+    std::iter::once(library).chain(sources.iter().cloned()).chain(parameters).collect()
 }
 
 /// Checks a program and lowers it.

@@ -12,22 +12,7 @@
 
 use num_bigint::BigInt;
 
-/// A place in the sources: a file, and bytes in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Span {
-    /// Which of [`Model::files`]. The standard library is one of them, the first.
-    pub file: u32,
-    pub start: u32,
-    pub end: u32,
-}
-
-/// A file of the program.
-#[derive(Clone, Debug)]
-pub struct SourceFile {
-    /// As the user named it.
-    pub name: String,
-    pub text: String,
-}
+pub use mazurka_syntax::{Source as SourceFile, Span};
 
 macro_rules! index {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -66,6 +51,7 @@ index! {
 /// A checked program.
 #[derive(Clone, Debug)]
 pub struct Model {
+    /// What places are in: the standard library first.
     pub files: Vec<SourceFile>,
     /// The constructors that the machine itself makes are where [`Known`] says.
     pub constructors: Vec<Constructor>,

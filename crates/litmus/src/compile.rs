@@ -15,9 +15,10 @@ mod target;
 
 use std::collections::{HashMap, HashSet};
 
+use mazurka_syntax::{Diagnostic, Source};
+
 use crate::ast::{Ast, Block, Item, Name, Span};
 use crate::code::{Body, Image, Instr, Line, LocalInfo, NONE, Pc};
-use crate::diagnostic::{Diagnostic, Source};
 use crate::litmus::Litmus;
 
 /// Checks a program and makes it runnable; `params` are the values given for its parameters.

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use mazurka_syntax::Diagnostic;
+
 use super::ast::{Expr, Name, TypeUse};
 use super::compiler::Compiler;
-use super::diagnostic::Diagnostic;
 use super::suggest::did_you_mean;
 use super::types::{FunctionType, Inference, Type};
-use crate::model::{self, ClassId, ExprKind, FieldId, FunctionId, Slot, Span};
+use crate::model::{self, ClassId, ExprKind, FieldId, FunctionId, Slot, Span, Statement, StatementKind};
 
 /// What a body belongs to.
 #[derive(Clone, Debug)]
@@ -61,6 +62,8 @@ pub(crate) struct Body<'c, 'a> {
     pub(crate) original: Option<String>,
     pub(crate) inference: Inference,
     pub(crate) slots: Vec<String>,
+    /// The statements of the block at hand, as far as they are lowered.
+    pub(crate) out: Vec<Statement>,
     /// What is known of the function parameters.
     pub(crate) function_types: Vec<Option<FunctionType>>,
     names: HashMap<&'a str, Vec<Binding>>,
@@ -83,6 +86,7 @@ impl<'c, 'a> Body<'c, 'a> {
             original: None,
             inference: Inference::default(),
             slots: Vec::new(),
+            out: Vec::new(),
             function_types: Vec::new(),
             names: HashMap::new(),
             bound: Vec::new(),
@@ -111,6 +115,19 @@ impl<'c, 'a> Body<'c, 'a> {
     pub(crate) fn slot(&mut self, name: &str) -> Slot {
         self.slots.push(name.to_string());
         Slot(self.slots.len() as u32 - 1)
+    }
+
+    pub(crate) fn emit(&mut self, kind: StatementKind, span: Span) {
+        self.out.push(Statement { kind, span });
+    }
+
+    /// What is lowered in a scope of its own: a part of another statement.
+    pub(crate) fn lowered_apart(&mut self, lower: impl FnOnce(&mut Self)) -> Vec<Statement> {
+        let before = std::mem::take(&mut self.out);
+        self.open();
+        lower(self);
+        self.close();
+        std::mem::replace(&mut self.out, before)
     }
 
     /// Declares a variable in the innermost scope.
@@ -182,10 +199,7 @@ impl<'c, 'a> Body<'c, 'a> {
                 .then(|| format!("`{0}` is a function: `{0}(..)`", name.text))
         };
         let help = help.or_else(is_function);
-        self.report(match help {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic,
-        });
+        self.report(diagnostic.help_if(help));
     }
 
     /// What to say of a field that has no value yet.
@@ -251,10 +265,7 @@ impl<'c, 'a> Body<'c, 'a> {
             None => diagnostic,
         };
         let help = self.remedy(expected, found);
-        self.report(match help {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic,
-        });
+        self.report(diagnostic.help_if(help));
     }
 
     /// What to do about some mismatches.

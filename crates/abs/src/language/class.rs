@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use mazurka_syntax::Diagnostic;
+
 use super::ast::{ClassDecl, Name};
 use super::body::{Body, Kind};
 use super::compiler::Compiler;
-use super::diagnostic::Diagnostic;
 use super::traits::Flat;
 use super::types::{Inference, Type};
 use super::world::{FieldInfo, MethodInfo};
@@ -175,15 +176,14 @@ impl<'a> Compiler<'a> {
             body.declare(parameter.name, ty);
         }
         body.result = info.as_ref().map_or(Type::Error, |info| info.result.clone());
-        let statements = body.method_block(&method.declared.body, signature.name, &signature.result);
-        model::Body { slots: body.slots, statements, span: method.declared.body.span }
+        body.method_block(&method.declared.body, signature.name, &signature.result);
+        model::Body { slots: body.slots, statements: body.out, span: method.declared.body.span }
     }
 
     /// Field initialisers in their order, then the init block.
     fn lower_init(&mut self, module: usize, id: ClassId, class: &'a ClassDecl<'a>) -> model::Body {
         let mut body = Body::new(self, module, Kind::Init);
         body.class = Some(id);
-        let mut out = Vec::new();
         for (at, field) in class.fields.iter().enumerate() {
             let at = class.parameters.len() + at;
             // What is declared further down has no value yet.
@@ -197,14 +197,14 @@ impl<'a> Compiler<'a> {
                     super::effect::Right::Pure(null, ty)
                 }
             };
-            body.assign(Some(Target::Field(FieldId(at as u32))), right, field.span, &mut out);
+            body.assign(Some(Target::Field(FieldId(at as u32))), right, field.span);
         }
         body.visible_fields = usize::MAX;
         if let Some(block) = &class.init {
-            body.block(block, &mut out);
+            body.block(block);
         }
         let span = class.init.as_ref().map_or(class.span, |block| block.span);
-        model::Body { slots: body.slots, statements: out, span }
+        model::Body { slots: body.slots, statements: body.out, span }
     }
 
     /// Reports calls in the initialisation, of methods of the object itself, that may wait.

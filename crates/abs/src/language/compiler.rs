@@ -5,15 +5,16 @@
 
 use std::collections::{HashMap, HashSet};
 
+use mazurka_syntax::{Diagnostic, MOST_ERRORS};
+
 use super::ast::{
     Block, ClassDecl, Declaration, Expr, FunctionDecl, InterfaceDecl, Module, Name, Path, TraitExpr, TypeUse,
 };
-use super::diagnostic::Diagnostic;
 use super::suggest::did_you_mean;
 use super::traits::Flat;
 use super::types::Type;
 use super::world::{Entity, Found, Space, World};
-use super::{Dialect, MOST_ERRORS, refuse};
+use super::{Dialect, refuse};
 use crate::model::{self, FunctionId, Span};
 
 /// What is made of the sources so far.
@@ -154,10 +155,7 @@ impl<'a> Compiler<'a> {
     /// What a name means, or a report that it means nothing.
     pub(crate) fn lookup(&mut self, module: usize, space: Space, path: &Path) -> Option<Entity> {
         let name = path.name.text;
-        let found = match &path.qualifier {
-            None => self.world.find(module, space, name),
-            Some(qualifier) => self.world.find_qualified(module, space, qualifier, name),
-        };
+        let found = self.world.find_path(module, space, path);
         if let Found::One(entity) = found {
             return Some(entity);
         }

@@ -1,8 +1,9 @@
 //! Parameters: other initial values for variables of the main block, given from outside.
 
+use mazurka_syntax::Diagnostic;
+
 use super::ast::{Block, Expr, StatementKind};
 use super::compiler::Compiler;
-use super::diagnostic::Diagnostic;
 use super::effect::is_effect;
 use super::parser::parse_expr;
 use crate::model::Span;

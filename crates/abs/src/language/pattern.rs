@@ -1,8 +1,9 @@
 //! Patterns: checked against the type of what they match, and lowered.
 
+use mazurka_syntax::Diagnostic;
+
 use super::ast::{Name, Pattern, PatternKind};
 use super::body::Body;
-use super::diagnostic::Diagnostic;
 use super::signature::count;
 use super::types::Type;
 use super::world::{Entity, Space, Value};

@@ -2,9 +2,10 @@
 //!
 //! A method that another one modifies stays, under a name that nobody can write, and `original(..)` calls it.
 
+use mazurka_syntax::Diagnostic;
+
 use super::ast::{MethodDecl, MethodSet, Signature, TraitExpr, TraitOperation};
 use super::compiler::Compiler;
-use super::diagnostic::Diagnostic;
 use super::world::{Entity, Space};
 use crate::model::Span;
 

@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::ast::Path;
 use super::types::{FunctionType, Type};
 use crate::model::{ClassId, ConstructorId, FunctionId, InterfaceId, MethodName, Span};
 
@@ -258,6 +259,14 @@ impl World {
         }
     }
 
+    /// Finds what a name means, with the name of its module or without.
+    pub(crate) fn find_path(&self, module: usize, space: Space, path: &Path) -> Found {
+        match &path.qualifier {
+            None => self.find(module, space, path.name.text),
+            Some(qualifier) => self.find_qualified(module, space, qualifier, path.name.text),
+        }
+    }
+
     /// What a module exports under a name.
     pub(crate) fn exported(&self, module: usize, space: Space, name: &str) -> Option<Entity> {
         self.exported_past(module, space, name, &mut Vec::new())
@@ -344,6 +353,12 @@ impl World {
             Type::Class(class) => &self.classes[class.index()].implements,
             _ => &[],
         }
+    }
+
+    /// Whether a function is the one of the standard library by this name.
+    pub(crate) fn is_library(&self, function: FunctionId, name: &str) -> bool {
+        let info = &self.functions[function.index()];
+        info.name == name && info.span.file == 0
     }
 
     pub(crate) fn data(&self, data: DataId) -> &DataInfo {

@@ -76,6 +76,22 @@ pub enum Wait {
 }
 
 impl Task {
+    /// A task that has not begun.
+    pub fn new(method: u32, object: Option<Rc<Reference>>, cog: u32, frame: Frame, queued: u64) -> Task {
+        Task {
+            method,
+            object,
+            cog,
+            frames: vec![frame],
+            wait: Wait::Start,
+            children: 0,
+            created: 0,
+            guard: NONE,
+            queued,
+            rethrown: false,
+        }
+    }
+
     pub fn is_done(&self) -> bool {
         matches!(self.wait, Wait::Done(_))
     }

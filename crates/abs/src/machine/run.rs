@@ -227,18 +227,7 @@ impl Machine {
         let main = self.names.child(None, 0).0;
         self.meet_process(main);
         self.cogs.put(0, Cog::default());
-        let task = Task {
-            method: NONE,
-            object: None,
-            cog: 0,
-            frames: vec![self.frame(image, image.main, None, Vec::new())],
-            wait: Wait::Start,
-            children: 0,
-            created: 0,
-            guard: NONE,
-            queued: 0,
-            rethrown: false,
-        };
+        let task = Task::new(NONE, None, 0, self.frame(image, image.main, None, Vec::new()), 0);
         let task = self.arrive(image, main, task);
         self.tasks.put(main, Some(task));
         self.enabled.insert(ProcessId(main));

@@ -1,10 +1,11 @@
 //! Expressions: names become slots and cells, numbers known now become constants.
 
+use mazurka_syntax::Diagnostic;
+
 use super::{Compiler, Symbol, check};
 use crate::arithmetic;
 use crate::ast::{BinaryOp, Expr, ExprKind, Name, Span, Target, UnaryOp};
 use crate::code::{Condition, Lvalue, MAX_NESTING, NONE, Node, NodeId};
-use crate::diagnostic::Diagnostic;
 use crate::printer::print_expr;
 
 impl Compiler {
@@ -22,7 +23,7 @@ impl Compiler {
     /// An expression that may read nothing shared; `what` says whose.
     pub(super) fn local_expr(&mut self, expr: &Expr, what: &str) -> NodeId {
         let node = self.expr(expr);
-        if check::reads_shared(&self.image.nodes, node) {
+        if self.image.reads_shared(node) {
             let text = print_expr(expr);
             self.error(
                 Diagnostic::new(expr.span, format!("{what} can't read anything shared"))

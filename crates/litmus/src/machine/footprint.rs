@@ -338,10 +338,7 @@ impl Foresight<'_> {
         match op {
             Op::Local { slot, value } => at.locals[slot as usize] = self.value(at, value)?,
             Op::Store { to, value } => self.write(at, to, &[value], AccessKind::Write)?,
-            Op::Add { to, value } | Op::Sub { to, value } => {
-                self.write(at, to, &[value], AccessKind::Update)?
-            }
-            Op::FetchAdd { dest, to, value } | Op::Swap { dest, to, value } => {
+            Op::Change { dest, to, by: value, .. } | Op::Swap { dest, to, value } => {
                 self.write(at, to, &[value], AccessKind::Update)?;
                 forget(at, dest);
             }
@@ -514,7 +511,11 @@ impl Foresight<'_> {
             Ok((Some(from), Some(to))) => (Some(from), rounds(from, to, inclusive)),
             Ok(_) => {
                 // Nothing is known of the rounds before: what they assign is unknown at the start of one.
-                assigned(body, &mut |slot| forget(&mut at, slot));
+                Tree::each(body, &mut |tree| match tree {
+                    Tree::Op(op) => forget(&mut at, op.dest()),
+                    Tree::For { slot, .. } => forget(&mut at, *slot),
+                    _ => {}
+                });
                 (None, 1)
             }
         };
@@ -541,28 +542,5 @@ impl Foresight<'_> {
 fn forget(at: &mut Ahead, slot: u32) {
     if slot != NONE {
         at.locals[slot as usize] = None;
-    }
-}
-
-/// Calls `with` for each local that a block may assign.
-fn assigned(body: &[Tree], with: &mut impl FnMut(u32)) {
-    for tree in body {
-        match tree {
-            Tree::Op(
-                Op::Local { slot: dest, .. }
-                | Op::FetchAdd { dest, .. }
-                | Op::Swap { dest, .. }
-                | Op::Cas { dest, .. },
-            ) => with(*dest),
-            Tree::Op(_) | Tree::Break | Tree::Continue => {}
-            Tree::If { arms, otherwise } => {
-                arms.iter().for_each(|(_, block)| assigned(block, with));
-                assigned(otherwise, with);
-            }
-            Tree::For { slot, body, .. } => {
-                with(*slot);
-                assigned(body, with);
-            }
-        }
     }
 }

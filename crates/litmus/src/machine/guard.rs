@@ -8,6 +8,7 @@ use mazurka_program::{AccessKind, ProcessId};
 use super::Machine;
 use super::eval::{Now, Past, Record, Silent, eval, place};
 use super::process::{Block, Captured, CapturedKind, Halt, Undo};
+use super::step::Executor;
 use crate::code::{Image, Instr, Mention, NONE};
 
 impl Machine {
@@ -151,27 +152,6 @@ impl Machine {
         self.guarded = guarded;
     }
 
-    /// Passes an await: everything its guard mentions is read, whatever the guard left out, so that the label does
-    /// not depend on values.
-    pub(super) fn pass<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        guard: u32,
-        record: &mut R,
-    ) -> Result<(), Halt> {
-        let code = &image.guards[guard as usize];
-        for mention in &code.mentions {
-            if let Some((first, len)) = self.mentioned(image, p, *mention) {
-                record.touch_range(first, len, AccessKind::Read);
-            }
-        }
-        if code.group != NONE {
-            record.touch(code.group, AccessKind::Read);
-        }
-        self.value(image, p, code.condition.node, &mut Silent).map(|_| ())
-    }
-
     /// Whether a step woke a process.
     fn notified_by(&self, step: u32, process: u32) -> bool {
         let end = self.marks.get(step as usize + 1).map_or(self.undo.len(), |next| next.undo as usize);
@@ -198,5 +178,22 @@ impl Machine {
                 })
             }
         }
+    }
+}
+
+impl<R: Record> Executor<'_, R> {
+    /// Passes an await: everything its guard mentions is read, whatever the guard left out, so that the label does
+    /// not depend on values.
+    pub(super) fn pass(&mut self, guard: u32) -> Result<(), Halt> {
+        let code = &self.image.guards[guard as usize];
+        for mention in &code.mentions {
+            if let Some((first, len)) = self.machine.mentioned(self.image, self.process, *mention) {
+                self.record.touch_range(first, len, AccessKind::Read);
+            }
+        }
+        if code.group != NONE {
+            self.record.touch(code.group, AccessKind::Read);
+        }
+        self.machine.value(self.image, self.process, code.condition.node, &mut Silent).map(|_| ())
     }
 }

@@ -8,6 +8,7 @@ use mazurka_program::Stop;
 use super::Machine;
 use super::eval::Silent;
 use super::process::{Block, Halt, Status};
+use super::step::Executor;
 use crate::code::{Image, Instr, NONE};
 
 /// How many lines without a step are too many.
@@ -53,15 +54,16 @@ impl Machine {
 
     /// Runs a line that is no step; gives the next.
     fn local(&mut self, image: &Image, p: u32, pc: u32, instr: &Instr) -> Result<u32, Halt> {
+        let mut executor = Executor { machine: self, image, process: p, record: &mut Silent };
         match *instr {
-            Instr::Op(op) => self.op(image, p, op, &mut Silent)?,
+            Instr::Op(op) => executor.op(op)?,
             Instr::Branch { condition, otherwise } => {
-                if self.value(image, p, condition, &mut Silent)? == 0 {
+                if executor.value(condition)? == 0 {
                     return Ok(otherwise);
                 }
             }
             Instr::Jump(to) => return Ok(to),
-            Instr::ForStart(code) => self.for_start(image, p, &image.fors[code as usize], &mut Silent)?,
+            Instr::ForStart(code) => executor.for_start(&image.fors[code as usize])?,
             Instr::ForNext { code, exit } => {
                 let code = image.fors[code as usize];
                 let locals = &mut self.procs[p as usize].locals;
