@@ -17,7 +17,7 @@ pub use mazurka_syntax::{Source as SourceFile, Span};
 macro_rules! index {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u32);
 
         impl $name {
@@ -67,7 +67,7 @@ pub struct Model {
 }
 
 /// Constructors that the machine makes or looks for. `Unit`, `True` and `False` are no constructors: they are values of their own.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
     pub nil: ConstructorId,
     pub cons: ConstructorId,
@@ -243,7 +243,7 @@ pub enum StatementKind {
     Suspend,
 }
 
-/// What is assigned to.
+/// A variable or a field: what is assigned to, or compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     Slot(Slot),
@@ -363,12 +363,33 @@ pub enum Pattern {
     Wildcard,
     /// Binds a variable.
     Bind(Slot),
-    /// A variable that has a value: compared.
-    Equal(Expr),
+    /// A variable or a field that has a value: compared.
+    Equal(Target),
     Unit,
     Bool(bool),
     Int(BigInt),
     Text(String),
     Null,
     Construct(ConstructorId, Vec<Pattern>),
+}
+
+impl Pattern {
+    /// Calls `with` for the pattern and all patterns within it.
+    pub(crate) fn each(&self, with: &mut impl FnMut(&Pattern)) {
+        with(self);
+        if let Pattern::Construct(_, parts) = self {
+            parts.iter().for_each(|part| part.each(with));
+        }
+    }
+
+    /// The fields that it compares with.
+    pub(crate) fn compared_fields(&self) -> Vec<u32> {
+        let mut fields = Vec::new();
+        self.each(&mut |part| {
+            if let Pattern::Equal(Target::Field(field)) = part {
+                fields.push(field.0);
+            }
+        });
+        fields
+    }
 }

@@ -24,8 +24,8 @@ mod sync;
 
 use std::sync::Arc;
 
-use mazurka_program::{Access, Failure, Footprints, Guard, GuardId, Label, Location, Names};
-use mazurka_program::{NamedStates, ProcessId, ProcessSet, Receives, Run, State, States, Stop, Values};
+use mazurka_program::{Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet};
+use mazurka_program::{Receives, Run, States, Stop, Values};
 
 use crate::code::{Image, Instr};
 use crate::dead::MayRead;
@@ -41,7 +41,7 @@ pub struct LitmusRun {
     machine: Machine,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Machine {
     rules: LabelRules,
     /// What may be read from where on, if states are told without dead variables.
@@ -88,31 +88,17 @@ impl LitmusRun {
         rules: LabelRules,
         may_read: Option<Arc<MayRead>>,
     ) -> LitmusRun {
+        let foresee = footprints == Footprints::Static && rules.static_footprints;
         let mut machine = Machine {
             rules,
             may_read,
-            foresee: footprints == Footprints::Static && rules.static_footprints,
-            static_guards: footprints == Footprints::Static && rules.static_footprints,
-            names: Names::new(),
+            foresee,
+            static_guards: foresee,
             memory: Memory::new(&image.initial),
-            procs: Vec::new(),
-            enabled: ProcessSet::new(),
-            guarded: ProcessSet::new(),
-            marks: Vec::new(),
-            saved: Vec::new(),
-            flips: Vec::new(),
-            undo: Vec::new(),
-            guards: Vec::new(),
-            guard_locals: Vec::new(),
-            payload: Vec::new(),
-            failures: Vec::new(),
-            assumed: 0,
             locations: image.fixed_locations,
-            overran: None,
-            lines_run: 0,
             signal: true,
             seen: vec![0; image.fixed_locations as usize],
-            scratch: Scratch::default(),
+            ..Machine::default()
         };
         machine.start(&image);
         LitmusRun { image, machine }
@@ -333,36 +319,9 @@ impl Run for LitmusRun {
     }
 }
 
-impl Receives for LitmusRun {
-    fn would_take(&self, receive: usize, send: usize) -> bool {
-        self.machine.would_take(&self.image, receive, send)
-    }
-}
-
 impl Values for LitmusRun {
     fn value_at(&self, location: Location, depth: usize) -> Option<i64> {
         let has_value = location.0 < self.image.var_cells;
         has_value.then(|| self.machine.memory.at(location.0, depth as u32).0)
-    }
-}
-
-impl States for LitmusRun {
-    fn state(&self) -> State {
-        self.machine.state(&self.image)
-    }
-
-    fn named(&self) -> Option<&dyn NamedStates> {
-        Some(self)
-    }
-}
-
-impl NamedStates for LitmusRun {
-    fn named_state(&self, list: &mut Vec<i64>) {
-        self.machine.named_state(&self.image, list);
-    }
-
-    fn effect(&self, process: ProcessId, accesses: &[Access], list: &mut Vec<i64>) -> bool {
-        self.machine.effect(&self.image, process.0, accesses, list);
-        true
     }
 }

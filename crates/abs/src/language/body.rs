@@ -8,7 +8,7 @@ use super::ast::{Expr, Name, TypeUse};
 use super::compiler::Compiler;
 use super::suggest::did_you_mean;
 use super::types::{FunctionType, Inference, Type};
-use crate::model::{self, ClassId, ExprKind, FieldId, FunctionId, Slot, Span, Statement, StatementKind};
+use crate::model::{self, ClassId, FieldId, FunctionId, Slot, Span, Statement, StatementKind, Target};
 
 /// What a body belongs to.
 #[derive(Clone, Debug)]
@@ -168,11 +168,11 @@ impl<'c, 'a> Body<'c, 'a> {
     }
 
     /// A variable or a field, whichever is nearer.
-    pub(crate) fn variable(&self, name: &str) -> Option<(ExprKind, Type)> {
+    pub(crate) fn variable(&self, name: &str) -> Option<(Target, Type)> {
         match self.local(name) {
-            Some(Local::Variable { slot, ty }) => Some((ExprKind::Slot(*slot), ty.clone())),
+            Some(Local::Variable { slot, ty }) => Some((Target::Slot(*slot), ty.clone())),
             Some(Local::Function { .. }) => None,
-            None => self.field(name).map(|(field, ty)| (ExprKind::Field(field), ty)),
+            None => self.field(name).map(|(field, ty)| (Target::Field(field), ty)),
         }
     }
 

@@ -7,7 +7,7 @@ use super::apply::{Lowered, Site};
 use super::ast::{Expr, ExprKind as Kind, Path, Pattern};
 use super::body::{Body, Typed};
 use super::types::Type;
-use crate::model::{self, Binary, ExprKind, InterfaceId, Span};
+use crate::model::{self, Binary, ExprKind, InterfaceId, Span, Target};
 
 /// Expressions within each other that are looked at.
 const MOST_DEPTH: usize = 300;
@@ -186,8 +186,10 @@ impl<'a> Body<'_, 'a> {
 
     fn name(&mut self, path: &Path<'a>) -> Lowered {
         if path.qualifier.is_none() {
-            if let Some(variable) = self.variable(path.name.text) {
-                return Some(variable);
+            match self.variable(path.name.text) {
+                Some((Target::Slot(slot), ty)) => return Some((ExprKind::Slot(slot), ty)),
+                Some((Target::Field(field), ty)) => return Some((ExprKind::Field(field), ty)),
+                None => {}
             }
             if self.local(path.name.text).is_some() {
                 let message =

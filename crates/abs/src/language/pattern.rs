@@ -30,7 +30,7 @@ impl<'a> Body<'_, 'a> {
                 model::Pattern::Null
             }
             PatternKind::Name(name) => {
-                if let Some((kind, ty)) = self.variable(name) {
+                if let Some((variable, ty)) = self.variable(name) {
                     if self.join(&ty, subject).is_none() {
                         let message =
                             format!("`{name}` has a value already, of another type than what is matched");
@@ -40,7 +40,7 @@ impl<'a> Body<'_, 'a> {
                             diagnostic.label(format!("this is `{found}`, compared with `{wanted}`"));
                         self.report(diagnostic.help("a new variable needs a name of its own"));
                     }
-                    return model::Pattern::Equal(model::Expr { kind, span });
+                    return model::Pattern::Equal(variable);
                 }
                 let ty = self.resolved(subject, span);
                 model::Pattern::Bind(self.declare(Name { text: name, span }, ty))

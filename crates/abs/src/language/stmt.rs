@@ -175,9 +175,8 @@ impl<'a> Body<'_, 'a> {
                 }
             },
             Assignee::Name(name) => match self.variable(name.text) {
-                Some((ExprKind::Slot(slot), ty)) => (Some(Target::Slot(slot)), ty),
-                Some((ExprKind::Field(field), ty)) => (Some(Target::Field(field)), ty),
-                _ => {
+                Some((variable, ty)) => (Some(variable), ty),
+                None => {
                     self.unknown_variable(*name);
                     (None, Type::Error)
                 }

@@ -9,7 +9,7 @@ use super::types::{FunctionType, Type};
 use crate::model::{ClassId, ConstructorId, FunctionId, InterfaceId, MethodName, Span};
 
 /// A data type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct DataId(pub(crate) u32);
 
 /// Names of different kinds don't get in each other's way.
@@ -163,8 +163,8 @@ impl ModuleInfo {
     }
 }
 
-/// The types that expressions have by themselves.
-#[derive(Clone, Copy, Debug)]
+/// The types that expressions have by themselves; found when the library is declared.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Basics {
     pub(crate) unit: DataId,
     pub(crate) bool: DataId,
@@ -179,7 +179,7 @@ pub(crate) struct Basics {
 }
 
 /// All that is declared.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct World {
     pub(crate) modules: Vec<ModuleInfo>,
     pub(crate) module_names: HashMap<String, usize>,

@@ -62,20 +62,9 @@ fn empty(model: &Model) -> Image {
         files: model.files.clone(),
         known: model.known,
         constructors: constructors.collect(),
-        ops: Vec::new(),
-        op_spans: Vec::new(),
-        bigs: Vec::new(),
-        texts: Vec::new(),
-        lambdas: Vec::new(),
-        patterns: Vec::new(),
-        functions: Vec::new(),
-        classes: Vec::new(),
-        methods: Vec::new(),
         method_names: model.method_names.clone(),
-        bodies: Vec::new(),
         main: NONE,
-        awaits: Vec::new(),
-        facts: Facts::default(),
+        ..Image::default()
     }
 }
 

@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use mazurka_program::{FailureKind, ProcessId};
 
-use crate::model::Span;
+use crate::model::{Span, Target};
 use crate::value::{Reference, Value};
 
-use super::code::{Code, Image, Instr, Target};
+use super::code::{Code, Image, Instr};
 use super::entity::{Cog, Object, Task, Wait};
 use super::eval::{Fault, exception};
 use super::guard::NOW;
@@ -74,7 +74,7 @@ impl Segment<'_> {
         }
     }
 
-    fn create(&mut self, class: u32, mut fields: Vec<Value>, local: bool, returns: Target) {
+    fn create(&mut self, class: u32, mut fields: Vec<Value>, local: bool, returns: Option<Target>) {
         let cog_here = self.cog_here();
         let (machine, image) = (&mut *self.machine, self.image);
         let object = machine.meet_object(image, self.process, self.task.created, class);
@@ -99,7 +99,7 @@ impl Segment<'_> {
     }
 
     /// Lets the task go on in a body.
-    fn push_frame(&mut self, body: u32, this: Rc<Reference>, arguments: Vec<Value>, returns: Target) {
+    fn push_frame(&mut self, body: u32, this: Rc<Reference>, arguments: Vec<Value>, returns: Option<Target>) {
         let mut frame = self.machine.frame(self.image, body, Some(this), arguments);
         frame.returns = returns;
         self.task.frames.push(frame);
@@ -137,7 +137,7 @@ impl Segment<'_> {
         object: &Rc<Reference>,
         method: u32,
         arguments: Vec<Value>,
-        returns: Target,
+        returns: Option<Target>,
         span: Span,
     ) -> Result<Flow, Fault> {
         let cog = self.machine.objects.get(object.id).as_ref().map(|object| object.cog);

@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
+use crate::model::Target;
 use crate::value::{Reference, Value};
 
-use super::code::{NONE, Target};
+use super::code::NONE;
 use super::eval::Thrown;
 
 /// An object.
@@ -115,7 +116,7 @@ pub struct Frame {
     /// The exception that led to a handler.
     pub exception: Option<Rc<Thrown>>,
     /// Where the caller wants the result.
-    pub returns: Target,
+    pub returns: Option<Target>,
 }
 
 /// Where whoever throws goes on.

@@ -17,7 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mazurka_program::AccessKind;
 
-use super::code::{Code, Image, Instr, NONE, Op, Target};
+use crate::model::{Pattern, Target};
+
+use super::code::{Code, Image, Instr, NONE, Op};
 
 pub use reads::{MayRead, Reads, add_all};
 pub use segments::SegmentFacts;
@@ -192,8 +194,17 @@ fn expressions(image: &Image, instr: &Instr) -> Vec<Code> {
     }
 }
 
+/// The patterns of an instruction.
+fn patterns<'a>(image: &'a Image, instr: &'a Instr) -> impl Iterator<Item = &'a Pattern> {
+    let branches = match instr {
+        Instr::Switch(_, branches) | Instr::Catch(branches) => &branches[..],
+        _ => &[],
+    };
+    branches.iter().map(|(pattern, _)| &image.patterns[*pattern as usize])
+}
+
 /// What an instruction assigns to.
-fn target_of(instr: &Instr) -> Target {
+fn target_of(instr: &Instr) -> Option<Target> {
     match instr {
         Instr::Assign(target, _)
         | Instr::Random(target, _)
@@ -201,7 +212,7 @@ fn target_of(instr: &Instr) -> Target {
         | Instr::Call { target, .. }
         | Instr::SyncCall { target, .. }
         | Instr::Get { target, .. } => *target,
-        _ => Target::Nothing,
+        _ => None,
     }
 }
 
@@ -245,16 +256,10 @@ fn mentions(image: &Image, method: u32) -> Vec<(u32, AccessKind)> {
         debug_assert_eq!(body.class, class);
         for instr in &body.code {
             expressions(image, instr).into_iter().for_each(|code| reads.extend(image.fields_of(code)));
-            if let Target::Field(field) = target_of(instr) {
-                writes.insert(field);
+            if let Some(Target::Field(field)) = target_of(instr) {
+                writes.insert(field.0);
             }
-            if let Instr::Switch(_, branches) | Instr::Catch(branches) = instr {
-                let mut compared = Vec::new();
-                branches
-                    .iter()
-                    .for_each(|(pattern, _)| image.patterns[*pattern as usize].fields(&mut compared));
-                reads.extend(compared);
-            }
+            patterns(image, instr).for_each(|pattern| reads.extend(pattern.compared_fields()));
         }
     }
     let kind = |field: u32| match (reads.contains(&field), writes.contains(&field)) {

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use mazurka_program::{
-    Access, Failure, Footprints, Guard, GuardId, Label, Location, NamedStates, Names, ProcessId, ProcessSet,
-    Program, Receives, Run, State, States, Stop,
+    Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet, Program, Receives,
+    Run, States, Stop,
 };
 
 use crate::model::Model;
@@ -95,6 +95,7 @@ pub struct AbsRun {
 /// Invariants between steps: a task that is not done stands where [`Wait`] says; `enabled` holds those that can go on,
 /// `unfinished` all that are not done. Numbers of objects and processes, and locations, once given, stay given when
 /// the run goes back.
+#[derive(Default)]
 pub(super) struct Machine {
     pub settings: Settings,
     /// Whether labels are static footprints.
@@ -187,34 +188,10 @@ impl AbsRun {
             throwing,
             // Under an order, who may run goes by numbers.
             keeps_names: names_matter || settings.is_scheduled(),
-            renames: false,
-            guard_told_names: Cell::new(false),
-            names: Names::new(),
-            tasks: Store::default(),
-            objects: Store::default(),
-            cogs: Store::default(),
-            futures: Vec::new(),
-            future_locations: Vec::new(),
-            references: Vec::new(),
-            bases: Vec::new(),
-            known_objects: Vec::new(),
             locations: FIXED_LOCATIONS,
-            enabled: ProcessSet::new(),
-            unfinished: ProcessSet::new(),
-            flips: Vec::new(),
-            guards: Vec::new(),
-            failures: Vec::new(),
-            marks: Vec::new(),
-            history: Vec::new(),
             cogs_made: vec![0],
-            last_cog: 0,
-            clock: 0,
-            resolved: false,
-            touches: Touches::default(),
-            measured: Cell::new((0, 0)),
-            operations: Cell::new(0),
             vm: Vm::new(settings.max_segment_steps, settings.max_depth),
-            record: None,
+            ..Machine::default()
         };
         machine.start(&image);
         AbsRun { image, machine }
@@ -389,27 +366,6 @@ impl Receives for AbsRun {
     fn would_take(&self, _: usize, _: usize) -> bool {
         // No step sends to a mailbox: calls keep no order.
         false
-    }
-}
-
-impl States for AbsRun {
-    fn state(&self) -> State {
-        self.machine.state(&self.image)
-    }
-
-    fn named(&self) -> Option<&dyn NamedStates> {
-        Some(self)
-    }
-}
-
-impl NamedStates for AbsRun {
-    fn named_state(&self, list: &mut Vec<i64>) {
-        self.machine.named_state(&self.image, list);
-    }
-
-    fn effect(&self, process: ProcessId, accesses: &[Access], list: &mut Vec<i64>) -> bool {
-        self.machine.left_behind(&self.image, process.0, accesses, list);
-        true
     }
 }
 

@@ -4,9 +4,10 @@ use std::rc::Rc;
 
 use mazurka_program::{FailureKind, ProcessId};
 
+use crate::model::{FieldId, Target};
 use crate::value::{Reference, Value};
 
-use super::code::{Code, Image, Instr, NONE, Target};
+use super::code::{Code, Image, Instr, NONE};
 use super::entity::{Frame, Handler, Object, Pending, Task, Wait};
 use super::eval::{Env, Fault, Thrown, Vm, exception, matches, no_match};
 use super::record::SegmentRecord;
@@ -163,11 +164,11 @@ impl Segment<'_> {
     }
 
     /// What the instruction assigns to that the task is at.
-    pub fn target_here(&self) -> Target {
-        let Some(frame) = self.task.frames.last() else { return Target::Nothing };
+    pub fn target_here(&self) -> Option<Target> {
+        let frame = self.task.frames.last()?;
         match &self.image.bodies[frame.body as usize].code[frame.pc as usize] {
             Instr::Get { target, .. } | Instr::SyncCall { target, .. } | Instr::Random(target, _) => *target,
-            _ => Target::Nothing,
+            _ => None,
         }
     }
 
@@ -179,12 +180,12 @@ impl Segment<'_> {
         }
     }
 
-    pub fn assign(&mut self, target: Target, value: Value) {
+    pub fn assign(&mut self, target: Option<Target>, value: Value) {
         let Some(frame) = self.task.frames.last_mut() else { return };
         let (machine, image) = (&mut *self.machine, self.image);
         match (target, &frame.this) {
-            (Target::Slot(slot), _) => frame.slots[slot as usize] = value,
-            (Target::Field(field), Some(this)) => {
+            (Some(Target::Slot(slot)), _) => frame.slots[slot.index()] = value,
+            (Some(Target::Field(FieldId(field))), Some(this)) => {
                 let now = machine.now();
                 if let Some(object) = machine.objects.change(this.id, now) {
                     let object = Rc::make_mut(object);

@@ -1,12 +1,12 @@
 //! Mailboxes: messages are kept in the order in which they were sent, taken or not, so that a step is undone by
 //! forgetting the last one sent or the mark on the one taken.
 
-use mazurka_program::AccessKind;
+use mazurka_program::{AccessKind, Receives};
 
-use super::Machine;
 use super::eval::{Now, Record, Silent, eval};
 use super::process::{Halt, Message, Undo};
 use super::step::Executor;
+use super::{LitmusRun, Machine};
 use crate::code::{ComponentCode, Image, Instr, NONE, ReceiveCode, SendCode};
 
 impl Machine {
@@ -65,17 +65,19 @@ impl Machine {
         }
         self.undo.push(Undo::Taken(p, at as u32));
     }
+}
 
-    /// Whether the receive at one position would have taken a message sent at another.
-    pub(super) fn would_take(&self, image: &Image, receive: usize, send: usize) -> bool {
-        let Some(mark) = self.marks.get(receive) else { return false };
+impl Receives for LitmusRun {
+    fn would_take(&self, receive: usize, send: usize) -> bool {
+        let (image, machine) = (&*self.image, &self.machine);
+        let Some(mark) = machine.marks.get(receive) else { return false };
         let Instr::Receive(code) = image.lines[mark.core.pc as usize].instr else { return false };
         let code = &image.receives[code as usize];
-        let locals = self.saved_locals(receive);
-        let inbox = &self.procs[mark.process as usize].inbox;
+        let locals = machine.saved_locals(receive);
+        let inbox = &machine.procs[mark.process as usize].inbox;
         let first = inbox.partition_point(|message| (message.sent_at as usize) < send);
-        let sent = inbox[first..].iter().take_while(|message| message.sent_at as usize == send);
-        sent.into_iter().any(|message| self.matching_arm(image, code, locals, message).is_some())
+        let mut sent = inbox[first..].iter().take_while(|message| message.sent_at as usize == send);
+        sent.any(|message| machine.matching_arm(image, code, locals, message).is_some())
     }
 }
 

@@ -5,9 +5,11 @@
 //! exceptions lead is the frame's to say: a handler is a place like others. Nothing is said of what is overwritten before it
 //! is read: that counts as read.
 
-use super::super::code::{Code, Image, Instr, Matcher, NONE, Op};
-use super::expressions;
+use crate::model::{Pattern, Target};
+
+use super::super::code::{Code, Image, Instr, NONE, Op};
 use super::resolved::successors;
+use super::{expressions, patterns};
 
 /// What may be read from a place on.
 #[derive(Clone, Debug, Default)]
@@ -64,12 +66,9 @@ impl MayRead {
                 slots_of(image, code, &mut reads.slots);
                 mentioned.extend(image.fields_of(code));
             }
-            if let Instr::Switch(_, branches) | Instr::Catch(branches) = instr {
-                for (pattern, _) in branches {
-                    let pattern = &image.patterns[*pattern as usize];
-                    pattern.fields(&mut mentioned);
-                    slots_of_pattern(pattern, &mut reads.slots);
-                }
+            for pattern in patterns(image, instr) {
+                mentioned.extend(pattern.compared_fields());
+                slots_of_pattern(pattern, &mut reads.slots);
             }
             if let Instr::Next { rest, count, .. } = instr {
                 reads.slots[*rest as usize] = true;
@@ -148,10 +147,10 @@ fn slots_of(image: &Image, code: Code, slots: &mut [bool]) {
     }
 }
 
-fn slots_of_pattern(pattern: &Matcher, slots: &mut [bool]) {
-    match pattern {
-        Matcher::EqualSlot(slot) => slots[*slot as usize] = true,
-        Matcher::Construct(_, parts) => parts.iter().for_each(|part| slots_of_pattern(part, slots)),
-        _ => {}
-    }
+fn slots_of_pattern(pattern: &Pattern, slots: &mut [bool]) {
+    pattern.each(&mut |part| {
+        if let Pattern::Equal(Target::Slot(slot)) = part {
+            slots[slot.index()] = true;
+        }
+    });
 }

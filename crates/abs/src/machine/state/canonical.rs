@@ -119,13 +119,7 @@ impl Graph {
         let mut order: Vec<usize> = (0..self.nodes.len()).collect();
         order.sort_by_key(|&k| numbers[k]);
         let mut code = Vec::new();
-        for k in order {
-            code.push(self.nodes[k].items.len() as i64);
-            code.extend(self.nodes[k].items.iter().map(|item| match item {
-                Item::Number(n) => *n,
-                Item::Node(to) => numbers[*to] as i64,
-            }));
-        }
+        self.encode_into(&order, &mut code);
         code
     }
 }

@@ -74,8 +74,7 @@ impl Machine {
     fn renamed(&self, image: &Image, state: &mut Renamed) {
         let builder = self.graph(image, true);
         let order = builder.graph.quick_order();
-        let mut things = vec![Thing::Task(0); order.len()];
-        builder.numbers.iter().for_each(|(thing, &node)| things[node] = *thing);
+        let things = builder.things();
         state.list.clear();
         builder.graph.encode_into(&order, &mut state.list);
         state.things.clear();
