@@ -1,8 +1,9 @@
 //! The language: from text to a [`Model`].
 //!
-//! Files are cut into tokens and parsed into syntax trees; what is wrong there is reported, and nothing else. Then all
-//! modules together are given their meaning: names are found, types checked, and everything is lowered on the way. What is
-//! wrong there is reported too, as much as can be told apart, without going on about what follows from it.
+//! Files are cut into tokens and parsed into syntax trees; what is wrong there is reported, and nothing else.
+//! Then all modules together are given their meaning: names are found, types checked, and everything is
+//! lowered on the way. What is wrong there is reported too, as much as can be told apart, without going on
+//! about what follows from it.
 
 mod accessor;
 mod apply;
@@ -44,14 +45,16 @@ pub enum Dialect {
 /// How a program is read.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// None: found out. A program that has `new cog` is of the legacy dialect. Other old forms (`~` for `!`, `case` as
-    /// a statement, `if c then a else b`) say nothing about what `new` means, and are of both.
+    /// None: found out. A program that has `new cog` is of the legacy dialect. Other old forms (`~` for `!`,
+    /// `case` as a statement, `if c then a else b`) say nothing about what `new` means, and are of both.
     pub dialect: Option<Dialect>,
-    /// Other initial values for variables that are declared at the top level of the main block: name and expression.
+    /// Other initial values for variables that are declared at the top level of the main block: name and
+    /// expression.
     pub parameters: Vec<(String, String)>,
 }
 
-/// The files that places of [`Diagnostic`]s and of the model are in: the standard library, the sources, the parameters.
+/// The files that places of [`Diagnostic`]s and of the model are in: the standard library, the sources, the
+/// parameters.
 pub fn files(sources: &[Source], options: &Options) -> Vec<Source> {
     let library = Source { name: "ABS.StdLib".to_string(), text: library::TEXT.to_string() };
     let parameters = options

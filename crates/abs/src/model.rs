@@ -1,11 +1,11 @@
 //! A program, resolved and checked: what the language half of this crate makes and the machine runs.
 //!
-//! Names are gone, numbers are in their place: a variable is a [`Slot`] of its body's frame, a field an index into the
-//! fields of its class, a constructor, function, class or method an index into the [`Model`]. Types are gone too, but for
-//! what a step at run time needs (`implements`, `as`). What was sugar in the source is spelled out: traits are
-//! flattened, `x = await o!m()` is a call, an await and a get, template strings are concatenations, `list[..]` is built
-//! of constructors, field initialisers and the init block are one body, accessors are functions. Every statement and
-//! every expression that can fail has its [`Span`].
+//! Names are gone, numbers are in their place: a variable is a [`Slot`] of its body's frame, a field an index
+//! into the fields of its class, a constructor, function, class or method an index into the [`Model`]. Types
+//! are gone too, but for what a step at run time needs (`implements`, `as`). What was sugar in the source is
+//! spelled out: traits are flattened, `x = await o!m()` is a call, an await and a get, template strings are
+//! concatenations, `list[..]` is built of constructors, field initialisers and the init block are one body,
+//! accessors are functions. Every statement and every expression that can fail has its [`Span`].
 
 // Where a name says what a field is, no sentence repeats it.
 #![allow(missing_docs)]
@@ -66,7 +66,8 @@ pub struct Model {
     pub main: Body,
 }
 
-/// Constructors that the machine makes or looks for. `Unit`, `True` and `False` are no constructors: they are values of their own.
+/// Constructors that the machine makes or looks for. `Unit`, `True` and `False` are no constructors: they are
+/// values of their own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
     pub nil: ConstructorId,
@@ -80,7 +81,8 @@ pub struct Known {
     pub object_dead: ConstructorId,
     /// `ClassCastException`, of `as`.
     pub class_cast: ConstructorId,
-    /// `lookupUnsafe`, `head` and the like fail with this: a pattern that matches nothing, as in the standard library.
+    /// `lookupUnsafe`, `head` and the like fail with this: a pattern that matches nothing, as in the standard
+    /// library.
     pub error: ConstructorId,
 }
 
@@ -164,8 +166,8 @@ pub struct Class {
     pub fields: Vec<Field>,
     /// How many of the fields are class parameters.
     pub parameters: u32,
-    /// Field initialisers in the order of the source, then the init block. Has no parameters. No statement of it
-    /// releases, blocks, or can be told from one step of the creator.
+    /// Field initialisers in the order of the source, then the init block. Has no parameters. No statement of
+    /// it releases, blocks, or can be told from one step of the creator.
     pub init: Body,
     /// `run`, if there is one: called asynchronously after init.
     pub run: Option<MethodId>,
@@ -194,7 +196,8 @@ pub struct Method {
 /// Code with its own variables.
 #[derive(Clone, Debug)]
 pub struct Body {
-    /// The names of the variables, parameters first. A name may occur more than once (nested blocks, pattern variables).
+    /// The names of the variables, parameters first. A name may occur more than once (nested blocks, pattern
+    /// variables).
     pub slots: Vec<String>,
     pub statements: Vec<Statement>,
     /// Of the whole, for "the end of".
@@ -211,8 +214,8 @@ pub struct Statement {
 /// A statement.
 #[derive(Clone, Debug)]
 pub enum StatementKind {
-    /// The value of an expression, assigned. A declaration is an assignment to its slot; one without an initial value
-    /// assigns `null`, which the type checker allows for references and futures only.
+    /// The value of an expression, assigned. A declaration is an assignment to its slot; one without an
+    /// initial value assigns `null`, which the type checker allows for references and futures only.
     Assign(Target, Expr),
     /// Something with an effect, its result assigned if there is a target.
     Effect(Option<Target>, Effect),
@@ -326,8 +329,8 @@ pub enum Closure {
     Function(FunctionId),
     /// A function parameter of this function, passed on.
     Slot(Slot),
-    /// `(Int x) => e`. Its parameters are slots of the frame that it is in, as its free variables are; `this` and fields
-    /// mean what they mean there.
+    /// `(Int x) => e`. Its parameters are slots of the frame that it is in, as its free variables are; `this`
+    /// and fields mean what they mean there.
     Lambda { parameters: Vec<Slot>, body: Box<Expr> },
 }
 

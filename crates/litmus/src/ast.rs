@@ -1,7 +1,7 @@
 //! The syntax tree of a `.maz` file.
 //!
-//! Trees compare equal regardless of where they stand in a file, so that a printed program can be compared with
-//! what it was printed from, and programs can be made without a file.
+//! Trees compare equal regardless of where they stand in a file, so that a printed program can be compared
+//! with what it was printed from, and programs can be made without a file.
 
 pub use mazurka_syntax::Span;
 

@@ -1,10 +1,10 @@
 //! Compiled programs.
 //!
-//! A body (of a process or a task) is a stretch of [`Line`]s that ends with `Exit` or `Finish`. A process stands at a
-//! line, its program counter; lines that touch nothing shared are not steps and are run through on the way to the
-//! next one that is. Expressions are trees of [`Node`]s in one table. The body of an atomic block is a [`Tree`],
-//! because it is run by one step as a whole and because [static footprints](crate::machine) follow both sides of
-//! its branches.
+//! A body (of a process or a task) is a stretch of [`Line`]s that ends with `Exit` or `Finish`. A process
+//! stands at a line, its program counter; lines that touch nothing shared are not steps and are run through
+//! on the way to the next one that is. Expressions are trees of [`Node`]s in one table. The body of an atomic
+//! block is a [`Tree`], because it is run by one step as a whole and because [static
+//! footprints](crate::machine) follow both sides of its branches.
 //!
 //! Invariants: every index is in range of the table it is for; a tree of nodes or statements is at most
 //! [`MAX_NESTING`] deep, so that walking it never exhausts the stack; all numbers that a program's text fixes
@@ -53,7 +53,8 @@ pub(crate) struct Lvalue {
     pub node: NodeId,
 }
 
-/// A lock or condition variable, by the first cell of its declaration; `index` is [`NONE`] unless it is an array.
+/// A lock or condition variable, by the first cell of its declaration; `index` is [`NONE`] unless it is an
+/// array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Object {
     pub decl: u32,
@@ -235,8 +236,8 @@ pub(crate) struct AtomicCode {
     pub on_continue: Pc,
 }
 
-/// A loop outside of atomic blocks. The count is kept in locals without a name, so that assigning the index in the
-/// body does not change how often the loop runs.
+/// A loop outside of atomic blocks. The count is kept in locals without a name, so that assigning the index
+/// in the body does not change how often the loop runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ForCode {
     pub slot: u32,
@@ -399,7 +400,8 @@ pub(crate) struct Image {
     pub initial: Vec<i64>,
     /// The number of variables' cells.
     pub var_cells: u32,
-    /// The first cell of the locks, of the condition variables, and the number of all locations fixed by the text.
+    /// The first cell of the locks, of the condition variables, and the number of all locations fixed by the
+    /// text.
     pub lock_base: u32,
     pub condvar_base: u32,
     pub fixed_locations: u32,
@@ -420,8 +422,8 @@ impl Image {
         with(id, node);
     }
 
-    /// Calls `with` for each expression of an operation; the index of what it assigns is the first. Whom it sends to is
-    /// left to the caller.
+    /// Calls `with` for each expression of an operation; the index of what it assigns is the first. Whom it
+    /// sends to is left to the caller.
     pub fn each_expr(&self, op: Op, with: &mut impl FnMut(NodeId)) {
         if let Some(to) = op.target().filter(|to| to.index != NONE) {
             with(to.index);

@@ -1,8 +1,9 @@
 //! Dead variables: what no code that is left to run can read.
 //!
-//! For each line, the shared variables and the locals that may be read from there on, by whatever way the control may take
-//! and by tasks that may be spawned on it. A read-modify-write reads; an array is read as a whole. Nothing is said of what is
-//! overwritten before it is read: that counts as read. States without their dead variables have the same futures.
+//! For each line, the shared variables and the locals that may be read from there on, by whatever way the
+//! control may take and by tasks that may be spawned on it. A read-modify-write reads; an array is read as a
+//! whole. Nothing is said of what is overwritten before it is read: that counts as read. States without their
+//! dead variables have the same futures.
 
 use crate::code::{ComponentCode, Image, Instr, NONE, Node, NodeId, Object, Op, Peer, Tree};
 

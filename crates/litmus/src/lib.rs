@@ -1,8 +1,9 @@
 //! Concurrent programs as data: the `.maz` language.
 //!
-//! A file is read by [`parse`] into a syntax tree ([`ast`]), printed back by [`print()`], checked and compiled by
-//! [`compile`], and run as a [`Litmus`] program of `mazurka-program`. Whatever is wrong with a file is a list of
-//! [`Diagnostic`]s, each with its place and a remedy. The language is described in `docs/language.md`.
+//! A file is read by [`parse`] into a syntax tree ([`ast`]), printed back by [`print()`], checked and
+//! compiled by [`compile`], and run as a [`Litmus`] program of `mazurka-program`. Whatever is wrong with a
+//! file is a list of [`Diagnostic`]s, each with its place and a remedy. The language is described in
+//! `docs/language.md`.
 
 mod arithmetic;
 pub mod ast;

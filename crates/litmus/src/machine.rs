@@ -1,11 +1,12 @@
 //! Runs of compiled programs.
 //!
-//! The run keeps one state, the present one, and what it takes to undo each step since the start ([`process::Mark`],
-//! [`memory::Memory`]): going back costs as much as what is undone. Who is enabled is kept up to date by each step.
+//! The run keeps one state, the present one, and what it takes to undo each step since the start
+//! ([`process::Mark`], [`memory::Memory`]): going back costs as much as what is undone. Who is enabled is
+//! kept up to date by each step.
 //!
 //! Invariants between steps:
 //! * a live process stands at a line that is a step, and every line before it that is none has been run;
-//! * `enabled` holds the live processes whose [`Block`] does not hold them back, and those that overran;
+//! * `enabled` holds the live processes whose [`Wait`] does not hold them back, and those that overran;
 //! * `guarded` holds the live processes with a block other than `Free`;
 //! * names and locations, once given, stay given when the run goes back.
 
@@ -32,7 +33,7 @@ use crate::dead::MayRead;
 use crate::litmus::LabelRules;
 use footprint::Scratch;
 use memory::Memory;
-use process::{Block, Captured, Mark, Proc, Status, Undo};
+use process::{CapturedGuard, Mark, Proc, Status, Undo, Wait};
 
 /// A `.maz` program that has been started.
 #[derive(Clone, Debug)]
@@ -48,8 +49,8 @@ struct Machine {
     may_read: Option<Arc<MayRead>>,
     /// Whether labels are static footprints.
     foresee: bool,
-    /// Whether receives and wake-ups have guards in the sense of labels: so it is for static footprints. Unlike
-    /// `foresee` it stays as it is while a step is explained.
+    /// Whether receives and wake-ups have guards in the sense of labels: so it is for static footprints.
+    /// Unlike `foresee` it stays as it is while a step is explained.
     static_guards: bool,
     names: Names,
     memory: Memory,
@@ -62,7 +63,7 @@ struct Machine {
     /// Every change of `enabled`, in order.
     flips: Vec<u32>,
     undo: Vec<Undo>,
-    guards: Vec<Captured>,
+    guards: Vec<CapturedGuard>,
     guard_locals: Vec<i64>,
     /// The parts of all messages sent.
     payload: Vec<i64>,
@@ -76,7 +77,7 @@ struct Machine {
     lines_run: u64,
     /// Whether something other than memory changed that a process may wait for.
     signal: bool,
-    /// See [`eval::Labeller`].
+    /// See [`eval::LabelRecorder`].
     seen: Vec<u32>,
     scratch: Scratch,
 }
@@ -214,9 +215,9 @@ impl Machine {
         self.failures.truncate(mark.failures as usize);
         self.assumed = mark.assumed;
         let proc = &mut self.procs[mark.process as usize];
-        if mark.core.block != Block::Free {
+        if mark.core.wait != Wait::Free {
             self.guarded.insert(ProcessId(mark.process));
-        } else if proc.core.block != Block::Free {
+        } else if proc.core.wait != Wait::Free {
             self.guarded.remove(ProcessId(mark.process));
         }
         proc.core = mark.core;
@@ -257,7 +258,7 @@ impl Run for LitmusRun {
         let machine = &self.machine;
         machine.marks.capacity() * size_of::<Mark>()
             + machine.undo.capacity() * size_of::<Undo>()
-            + machine.guards.capacity() * size_of::<Captured>()
+            + machine.guards.capacity() * size_of::<CapturedGuard>()
             + machine.flips.capacity() * size_of::<u32>()
             + (machine.saved.capacity() + machine.guard_locals.capacity() + machine.payload.capacity())
                 * size_of::<i64>()

@@ -1,8 +1,8 @@
 //! The cursor that a parser moves over the tokens of a file, with the errors that it has reported on its way.
 //!
-//! A parser reports at most one error for each token, and goes on behind it, so that one run tells several. Neither
-//! what a file says nor how deeply it nests may make a parser panic, hang or overflow the stack: the cursor never leaves
-//! the tokens, whose last is the end, and [`RecursiveDescent::nested`] limits the depth.
+//! A parser reports at most one error for each token, and goes on behind it, so that one run tells several.
+//! Neither what a file says nor how deeply it nests may make a parser panic, hang or overflow the stack: the
+//! cursor never leaves the tokens, whose last is the end, and [`RecursiveDescent::nested`] limits the depth.
 
 use std::ops::DerefMut;
 
@@ -12,8 +12,9 @@ use crate::source::Span;
 
 /// How high the tree of an expression may be.
 pub const MOST_HEIGHT: usize = 200;
-/// How many parts of an expression may be open. A tree of the greatest height needs two for each node, one for the
-/// operand and one for parentheses around it; so what is printed with no more parentheses than needed can be read again.
+/// How many parts of an expression may be open. A tree of the greatest height needs two for each node, one
+/// for the operand and one for parentheses around it; so what is printed with no more parentheses than needed
+/// can be read again.
 const MOST_LEVELS: usize = 2 * MOST_HEIGHT + 8;
 /// Bytes of a file.
 const MOST_BYTES: usize = 16 << 20;
@@ -55,8 +56,8 @@ impl<'a, T: Token> Cursor<'a, T> {
         Ok(Cursor { file, text, lexemes, position: 0, diagnostics: faults, torn, reported: None, levels: 0 })
     }
 
-    /// Whether so much is no token that the rest of the file has not been looked at, and errors about what is missing
-    /// would be false.
+    /// Whether so much is no token that the rest of the file has not been looked at, and errors about what is
+    /// missing would be false.
     pub fn gave_up(&self) -> bool {
         self.diagnostics.len() >= MOST_ERRORS
     }
@@ -234,10 +235,6 @@ impl<T: Token> Cursor<'_, T> {
     }
 
     /// Takes the token, or reports that it is missing.
-    ///
-    /// # Errors
-    ///
-    /// If it is missing.
     pub fn expect(&mut self, token: T, help: Option<&str>) -> Parsed<Span> {
         if self.at(token) {
             return Ok(self.bump());
@@ -245,12 +242,8 @@ impl<T: Token> Cursor<'_, T> {
         Err(self.expected(token.words().unwrap_or("something else"), help))
     }
 
-    /// Takes the `;` at the end of a statement or declaration. If it is only forgotten, all goes on as if it were
-    /// there.
-    ///
-    /// # Errors
-    ///
-    /// If something else stands in its place.
+    /// Takes the `;` at the end of a statement or declaration. If it is only forgotten, all goes on as if it
+    /// were there.
     pub fn semicolon(&mut self) -> Parsed<()> {
         if self.eat(T::SEMICOLON) {
             return Ok(());
@@ -273,8 +266,8 @@ impl<T: Token> Cursor<'_, T> {
         Ok(())
     }
 
-    /// Whether a word of the language stands where a name should, and is to be taken for one; that is reported, with the
-    /// word and `suffix` as a name to choose.
+    /// Whether a word of the language stands where a name should, and is to be taken for one; that is
+    /// reported, with the word and `suffix` as a name to choose.
     pub fn mistakes_word_for_name(&mut self, what: &str, suffix: &str) -> bool {
         let word = self.word();
         let mistaken = self.at_keyword() && word != "in" && self.peek_at(1) != T::NAME;
@@ -295,10 +288,6 @@ pub trait RecursiveDescent<'a, T: Token>: DerefMut<Target = Cursor<'a, T>> + Siz
     fn too_deep(&mut self) -> Reported;
 
     /// Runs a part of the parser one level deeper, unless too many are open.
-    ///
-    /// # Errors
-    ///
-    /// Those of the part, and that it is too deep.
     fn nested<R>(&mut self, part: impl FnOnce(&mut Self) -> Parsed<R>) -> Parsed<R> {
         if self.levels == MOST_LEVELS {
             return Err(self.too_deep());
@@ -309,12 +298,8 @@ pub trait RecursiveDescent<'a, T: Token>: DerefMut<Target = Cursor<'a, T>> + Siz
         result
     }
 
-    /// Elements with commas between them up to the closing token, which is taken too. A comma may stand after the
-    /// last.
-    ///
-    /// # Errors
-    ///
-    /// Those of an element, and that neither a comma nor the end follows it.
+    /// Elements with commas between them up to the closing token, which is taken too. A comma may stand after
+    /// the last.
     fn list<E>(&mut self, close: T, mut element: impl FnMut(&mut Self) -> Parsed<E>) -> Parsed<Vec<E>> {
         let mut elements = Vec::new();
         while !self.at(close) {
@@ -329,10 +314,6 @@ pub trait RecursiveDescent<'a, T: Token>: DerefMut<Target = Cursor<'a, T>> + Siz
     }
 
     /// One or more elements with commas between them.
-    ///
-    /// # Errors
-    ///
-    /// Those of an element.
     fn several<E>(&mut self, mut element: impl FnMut(&mut Self) -> Parsed<E>) -> Parsed<Vec<E>> {
         let mut elements = vec![element(self)?];
         while self.eat(T::COMMA) {

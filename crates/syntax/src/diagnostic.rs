@@ -64,8 +64,8 @@ impl Diagnostic {
     }
 }
 
-/// The diagnostics as a user reads them: what is wrong, the place, the line with a label, the remedy. Places are in
-/// `sources`.
+/// The diagnostics as a user reads them: what is wrong, the place, the line with a label, the remedy. Places
+/// are in `sources`.
 pub fn render(diagnostics: &[Diagnostic], sources: &[Source], color: bool) -> String {
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
     let mut out = String::new();

@@ -1,8 +1,8 @@
 //! Text into tokens.
 //!
-//! The whole file is cut up before it is parsed. What is no token (a stray character, a text or a comment without an
-//! end) is reported here and stands in the stream as [`Token::WRONG`], where the parser says no more about it. The
-//! stream always ends with [`Token::END`].
+//! The whole file is cut up before it is parsed. What is no token (a stray character, a text or a comment
+//! without an end) is reported here and stands in the stream as [`Token::WRONG`], where the parser says no
+//! more about it. The stream always ends with [`Token::END`].
 
 use logos::{Lexer, Logos, Skip};
 
@@ -42,8 +42,9 @@ pub trait Token: Copy + Eq + for<'s> Logos<'s, Source = str, Extras = (), Error 
     }
 }
 
-/// Declares the tokens of a language: first those that are always the same text, then the others with their patterns. White
-/// space and comments of one line are skipped. The enum gets a method `fixed`, for [`Token::words`].
+/// Declares the tokens of a language: first those that are always the same text, then the others with their
+/// patterns. White space and comments of one line are skipped. The enum gets a method `fixed`, for
+/// [`Token::words`].
 #[macro_export]
 macro_rules! tokens {
     (
@@ -141,8 +142,8 @@ pub(crate) struct Lexed<T> {
     pub(crate) torn: bool,
 }
 
-/// All the tokens of a text that is short enough for spans, and what is wrong with it. At `limit` faults it stops
-/// where it is.
+/// All the tokens of a text that is short enough for spans, and what is wrong with it. At `limit` faults it
+/// stops where it is.
 pub(crate) fn lex<T: Token>(file: u32, text: &str, limit: usize) -> Lexed<T> {
     let mut lexemes = Vec::new();
     let mut faults: Vec<Diagnostic> = Vec::new();
@@ -210,40 +211,25 @@ fn strange<T: Token>(span: Span, slice: &str) -> Diagnostic {
 }
 
 /// For a pattern of `logos`: digits with letters among them, which are no number.
-///
-/// # Errors
-///
-/// Always.
 pub fn digits<'s, T: Logos<'s>>(_: &mut Lexer<'s, T>) -> Result<(), Fault> {
     Err(Fault::Malformed(&DIGITS))
 }
 
 /// For a pattern of `logos`: goes on to the end of a comment; the lexer stands after its `/*`.
-///
-/// # Errors
-///
-/// If it has no end.
 pub fn comment<'s, T: Logos<'s, Source = str>>(lexer: &mut Lexer<'s, T>) -> Result<Skip, Fault> {
     let end = lexer.remainder().find("*/");
     lexer.bump(end.map_or(lexer.remainder().len(), |at| at + 2));
     end.map(|_| Skip).ok_or(Fault::Malformed(&COMMENT))
 }
 
-/// For a pattern of `logos`: goes on to the end of a text; the lexer stands after its first quote. Escapes are looked
-/// into by the parser.
-///
-/// # Errors
-///
-/// If it has no end on its line.
+/// For a pattern of `logos`: goes on to the end of a text; the lexer stands after its first quote. Escapes
+/// are looked into by the parser.
 pub fn quoted<'s, T: Logos<'s, Source = str>>(lexer: &mut Lexer<'s, T>) -> Result<(), Fault> {
     scan(lexer, &TEXT, |byte| byte == b'"', |_| true, |byte| byte == b'\n')
 }
 
-/// Goes on behind the sign that closes something, unless it stops before. A backslash escapes only some signs.
-///
-/// # Errors
-///
-/// What was meant is `unclosed` if nothing closes it.
+/// Goes on behind the sign that closes something, unless it stops before; then the fault is `unclosed`. A
+/// backslash escapes only some signs.
 pub fn scan<'s, T: Logos<'s, Source = str>>(
     lexer: &mut Lexer<'s, T>,
     unclosed: &'static Malformed,
@@ -270,8 +256,8 @@ pub fn scan<'s, T: Logos<'s, Source = str>>(
     Err(Fault::Malformed(unclosed))
 }
 
-/// What a text between quotes says, by the escapes of its language (the letter after the backslash, and what it stands
-/// for); with the bytes of each escape that is none of them.
+/// What a text between quotes says, by the escapes of its language (the letter after the backslash, and what
+/// it stands for); with the bytes of each escape that is none of them.
 pub fn unescape(quoted: &str, escapes: &[(char, char)]) -> (String, Vec<std::ops::Range<usize>>) {
     let mut text = String::with_capacity(quoted.len());
     let mut unknown = Vec::new();

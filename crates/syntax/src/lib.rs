@@ -1,8 +1,8 @@
-//! What the front ends that read a language of their own share: source files and places in them, diagnostics with
-//! excerpts, and the cursor over tokens that a parser by recursive descent moves.
+//! What the front ends that read a language of their own share: source files and places in them, diagnostics
+//! with excerpts, and the cursor over tokens that a parser by recursive descent moves.
 //!
-//! A language brings its tokens ([`Token`], derived by `logos`), its grammar ([`RecursiveDescent`] over a [`Cursor`]) and
-//! its own words; nothing here knows of a language.
+//! A language brings its tokens ([`Token`], derived by `logos`), its grammar ([`RecursiveDescent`] over a
+//! [`Cursor`]) and its own words; nothing here knows of a language.
 
 mod cursor;
 mod diagnostic;

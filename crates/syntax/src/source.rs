@@ -20,8 +20,8 @@ pub struct Span {
     pub end: u32,
 }
 
-/// The line and the column of the first character of a span, both from 1; the column counts characters. A span that
-/// lies beyond the text stands at its end.
+/// The line and the column of the first character of a span, both from 1; the column counts characters. A
+/// span that lies beyond the text stands at its end.
 pub fn place(source: &Source, span: Span) -> (u32, u32) {
     let before = &source.text[..source.text.floor_char_boundary(span.start as usize)];
     let line = before.bytes().filter(|byte| *byte == b'\n').count();

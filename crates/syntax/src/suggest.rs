@@ -1,6 +1,7 @@
 //! How far a misspelled word is from one that may be meant.
 
-/// The number of letters to insert, remove, replace or swap with a neighbour to get from one word to the other.
+/// The number of letters to insert, remove, replace or swap with a neighbour to get from one word to the
+/// other.
 pub fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];

@@ -1,4 +1,5 @@
-//! Accessors: `data D = C(Int size, ..)` declares a function `size`, a case over the constructors that have it.
+//! Accessors: `data D = C(Int size, ..)` declares a function `size`, a case over the constructors that have
+//! it.
 
 use mazurka_syntax::Diagnostic;
 

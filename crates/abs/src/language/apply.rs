@@ -187,7 +187,8 @@ impl<'a> Body<'_, 'a> {
     ) -> Lowered {
         let span = site.span;
         let info = self.compiler.world.functions[function.index()].clone();
-        // A call of itself, in a function that takes functions, is at the same types: else those can't be inferred.
+        // A call of itself, in a function that takes functions, is at the same types: else those can't be
+        // inferred.
         let itself = self.is_itself(function) && !info.functions.is_empty();
         let types: Vec<Type> = match itself {
             true => (0..info.type_parameters.len() as u32).map(Type::Variable).collect(),
@@ -220,7 +221,8 @@ impl<'a> Body<'_, 'a> {
         FunctionType { parameters, result: self.instance(&ty.result, types, span) }
     }
 
-    /// A function that is passed; `own` is the parameter that it is passed for in a call of this function by itself.
+    /// A function that is passed; `own` is the parameter that it is passed for in a call of this function by
+    /// itself.
     fn closure(
         &mut self,
         argument: &FunctionArgument<'a>,

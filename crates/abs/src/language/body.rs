@@ -42,7 +42,7 @@ struct Binding {
 }
 
 /// A lowered expression and its type.
-pub(crate) struct Typed {
+pub(crate) struct TypedExpr {
     pub(crate) expr: model::Expr,
     pub(crate) ty: Type,
 }
@@ -140,8 +140,8 @@ impl<'c, 'a> Body<'c, 'a> {
     pub(crate) fn bind(&mut self, name: Name<'a>, local: Local) {
         let depth = self.scopes.len();
         let bindings = self.names.entry(name.text).or_default();
-        // Parameters, which are outside of all scopes, have been compared with each other before. To a method's
-        // variables they are of the same block.
+        // Parameters, which are outside of all scopes, have been compared with each other before. To a
+        // method's variables they are of the same block.
         let is_body = depth == 1 && matches!(self.kind, Kind::Method);
         if let Some(other) = bindings.last()
             && depth > 0
@@ -195,7 +195,7 @@ impl<'c, 'a> Body<'c, 'a> {
         let help = did_you_mean(name.text, locals.chain(fields));
         let is_function = || {
             let found = self.compiler.world.find(self.module, super::world::Space::Function, name.text);
-            matches!(found, super::world::Found::One(_))
+            matches!(found, super::world::NameLookup::One(_))
                 .then(|| format!("`{0}` is a function: `{0}(..)`", name.text))
         };
         let help = help.or_else(is_function);

@@ -7,7 +7,7 @@ use mazurka_syntax::Diagnostic;
 use super::ast::{ClassDecl, Name};
 use super::body::{Body, Kind};
 use super::compiler::Compiler;
-use super::traits::Flat;
+use super::traits::FlatMethod;
 use super::types::{Inference, Type};
 use super::world::{FieldInfo, MethodInfo};
 use crate::model::{
@@ -155,7 +155,7 @@ impl<'a> Compiler<'a> {
         });
     }
 
-    fn check_run(&mut self, method: &Flat) {
+    fn check_run(&mut self, method: &FlatMethod) {
         let signature = &method.declared.signature;
         if !signature.parameters.is_empty() {
             let diagnostic = Diagnostic::new(signature.name.span, "`run` has no parameters")
@@ -164,7 +164,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn lower_method(&mut self, class: ClassId, method: &Flat<'a>) -> model::Body {
+    fn lower_method(&mut self, class: ClassId, method: &FlatMethod<'a>) -> model::Body {
         let info = self.world.classes[class.index()].methods.get(&method.name).cloned();
         let signature = &method.declared.signature;
         let mut body = Body::new(self, method.module, Kind::Method);
@@ -256,8 +256,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Notes whether the method that is called on what stands at a place is declared never to wait. A method of a trait is
-    /// lowered for each class that uses it, and the last answer is for the present class.
+    /// Notes whether the method that is called on what stands at a place is declared never to wait. A method
+    /// of a trait is lowered for each class that uses it, and the last answer is for the present class.
     pub(crate) fn note_atomic(&mut self, callee: Span, atomic: bool) {
         match atomic {
             true => self.atomic_calls.insert(callee),

@@ -8,7 +8,7 @@ use super::body::{Body, Kind};
 use super::expr::Context;
 use super::suggest::did_you_mean;
 use super::types::Type;
-use super::world::{Entity, Found, MethodInfo, Space};
+use super::world::{Entity, MethodInfo, NameLookup, Space};
 use crate::model::{self, Effect, Guard, Slot, Span, StatementKind, Target};
 
 /// The right-hand side of an assignment, or an expression that is a statement.
@@ -125,7 +125,8 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    /// A right-hand side as an expression: what has an effect is done before, and its result kept in a variable.
+    /// A right-hand side as an expression: what has an effect is done before, and its result kept in a
+    /// variable.
     pub(crate) fn as_expr(&mut self, right: Right, span: Span) -> model::Expr {
         match right {
             Right::Pure(expr, _) => expr,
@@ -280,7 +281,7 @@ impl<'a> Body<'_, 'a> {
         }
         let world = &self.compiler.world;
         let found = world.find_path(self.module, Space::Function, path);
-        matches!(found, Found::One(Entity::Function(id)) if world.is_library(id, "random"))
+        matches!(found, NameLookup::One(Entity::Function(id)) if world.is_library(id, "random"))
     }
 
     fn random(&mut self, arguments: &[Expr<'a>], span: Span) -> Right {

@@ -5,7 +5,7 @@ use mazurka_syntax::Diagnostic;
 use super::Dialect;
 use super::apply::{Lowered, Site};
 use super::ast::{Expr, ExprKind as Kind, Path, Pattern};
-use super::body::{Body, Typed};
+use super::body::{Body, TypedExpr};
 use super::types::Type;
 use crate::model::{self, Binary, ExprKind, InterfaceId, Span, Target};
 
@@ -84,7 +84,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// The type of an expression, and what it is. What is expected only helps to find type arguments.
-    pub(crate) fn infer(&mut self, expr: &Expr<'a>, expected: Option<&Type>) -> Typed {
+    pub(crate) fn infer(&mut self, expr: &Expr<'a>, expected: Option<&Type>) -> TypedExpr {
         // One expression is not that deep, but a function whose type is needed may be looked at in between.
         let lowered = if self.compiler.depth > MOST_DEPTH {
             self.report(Diagnostic::new(expr.span, "functions that take functions are nested too deeply"));
@@ -97,7 +97,7 @@ impl<'a> Body<'_, 'a> {
         };
         let (kind, ty) = lowered.unwrap_or((ExprKind::Unit, Type::Error));
         let ty = self.resolved_outside(ty, expr.span);
-        Typed { expr: model::Expr { kind, span: expr.span }, ty }
+        TypedExpr { expr: model::Expr { kind, span: expr.span }, ty }
     }
 
     fn infer_open(&mut self, expr: &Expr<'a>, site: Site) -> Lowered {
@@ -322,8 +322,9 @@ impl<'a> Body<'_, 'a> {
         let a = self.infer(left, None);
         let b = self.infer(right, None);
         let texts = [&a, &b].map(|typed| self.inference.resolve(&typed.ty) == Some(string.clone()));
-        let make =
-            |operator, a: Typed, b: Typed| ExprKind::Binary(operator, Box::new(a.expr), Box::new(b.expr));
+        let make = |operator, a: TypedExpr, b: TypedExpr| {
+            ExprKind::Binary(operator, Box::new(a.expr), Box::new(b.expr))
+        };
         if operator == Binary::Add && texts.contains(&true) {
             for (typed, place, other) in [(&a, left, right), (&b, right, left)] {
                 if !self.sub(&typed.ty, &string) {

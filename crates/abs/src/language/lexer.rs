@@ -1,7 +1,8 @@
 //! The tokens of the language.
 //!
-//! Only words that the grammar needs are tokens of their own. The others (`get`, `local`, `from`, `as`, `uses`, ..) are
-//! names that the parser knows at their places, so that old programs may have variables of these names.
+//! Only words that the grammar needs are tokens of their own. The others (`get`, `local`, `from`, `as`,
+//! `uses`, ..) are names that the parser knows at their places, so that old programs may have variables of
+//! these names.
 
 use logos::Lexer;
 use mazurka_syntax::{Fault, Malformed, comment, digits, quoted, scan};

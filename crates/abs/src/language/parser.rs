@@ -1,11 +1,11 @@
 //! Tokens into a syntax tree, by recursive descent.
 //!
-//! After an error the parser goes on behind the next `;`, before the next `}` that closes nothing it has skipped, or
-//! before a word that begins a declaration, so that one run reports several errors; at most one for each token, and at
-//! most [`MOST_ERRORS`]. Neither what a file says nor how deeply it nests may make it panic, hang or overflow the stack:
-//! every loop consumes a token or ends, and the depth of statements and of expressions is limited. The limit on expressions
-//! is on the tree, not only on what the parser has open, as a long sum is a deep tree too and whoever walks it later will
-//! recurse.
+//! After an error the parser goes on behind the next `;`, before the next `}` that closes nothing it has
+//! skipped, or before a word that begins a declaration, so that one run reports several errors; at most one
+//! for each token, and at most [`MOST_ERRORS`]. Neither what a file says nor how deeply it nests may make it
+//! panic, hang or overflow the stack: every loop consumes a token or ends, and the depth of statements and of
+//! expressions is limited. The limit on expressions is on the tree, not only on what the parser has open, as
+//! a long sum is a deep tree too and whoever walks it later will recurse.
 
 mod declaration;
 mod expr;
@@ -139,7 +139,8 @@ impl<'a> Parser<'a> {
         self.expect(Token::Arrow, None).map(|_| ())
     }
 
-    /// Takes a name that begins with a small letter. A word of the language in its place is reported, and taken for a name.
+    /// Takes a name that begins with a small letter. A word of the language in its place is reported, and
+    /// taken for a name.
     fn name(&mut self, what: &str) -> Parsed<Name<'a>> {
         if !self.at(Token::Name) && !self.at_late_word() {
             if self.at(Token::TypeName) {
@@ -217,8 +218,8 @@ impl<'a> Parser<'a> {
         Path { qualifier: Some(qualifier), name, span: self.since(module.span.start) }
     }
 
-    /// Goes on behind the next `;`, or before the next `}` that closes nothing that was skipped, or before what `stops`
-    /// says; at least one token after `start` unless the block or the file ends there.
+    /// Goes on behind the next `;`, or before the next `}` that closes nothing that was skipped, or before
+    /// what `stops` says; at least one token after `start` unless the block or the file ends there.
     fn synchronise(&mut self, start: usize, stops: impl Fn(&Self) -> bool) {
         // What was opened since, and not closed.
         let mut open = 0usize;

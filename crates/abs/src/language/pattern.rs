@@ -10,7 +10,8 @@ use super::world::{Entity, Space, Value};
 use crate::model;
 
 impl<'a> Body<'_, 'a> {
-    /// Binds the variables of a pattern in the innermost scope. A variable that has a value already is compared.
+    /// Binds the variables of a pattern in the innermost scope. A variable that has a value already is
+    /// compared.
     pub(crate) fn pattern(&mut self, pattern: &Pattern<'a>, subject: &Type) -> model::Pattern {
         let span = pattern.span;
         match &pattern.kind {

@@ -7,7 +7,7 @@ use mazurka_syntax::Diagnostic;
 use super::ast::{InterfaceDecl, Name, Parameter, Path, Signature, TypeUse};
 use super::compiler::Compiler;
 use super::types::{LARGEST, Type};
-use super::world::{DataId, Entity, Found, MethodInfo, Space};
+use super::world::{DataId, Entity, MethodInfo, NameLookup, Space};
 use crate::model::{FunctionId, InterfaceId, Span};
 
 /// Interfaces that one extends, all in all.
@@ -201,7 +201,9 @@ impl<'a> Compiler<'a> {
     fn names_exception(&self, module: usize, path: &Path) -> bool {
         let find = |space| self.world.find_path(module, space, path);
         let constructor = match (find(Space::Type), find(Space::Constructor)) {
-            (Found::Nothing, Found::One(Entity::Constructor(number))) => &self.world.constructors[number],
+            (NameLookup::Nothing, NameLookup::One(Entity::Constructor(number))) => {
+                &self.world.constructors[number]
+            }
             _ => return false,
         };
         constructor.data == self.world.basics.exception

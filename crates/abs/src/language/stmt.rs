@@ -12,7 +12,8 @@ use super::types::Type;
 use crate::model::{self, ExprKind, Guard, Span, Statement, StatementKind, Target};
 
 impl<'a> Body<'_, 'a> {
-    /// The statements of a body or a block, in a scope of their own. In the last one of a body `return` may stand.
+    /// The statements of a body or a block, in a scope of their own. In the last one of a body `return` may
+    /// stand.
     pub(crate) fn block(&mut self, block: &Block<'a>) {
         self.open();
         self.statements(&block.statements);

@@ -2,7 +2,8 @@
 
 use mazurka_syntax::distance;
 
-/// Words longer than this are not compared: nobody misspells them by a letter or two, and the cost is a square.
+/// Words longer than this are not compared: nobody misspells them by a letter or two, and the cost is a
+/// square.
 const LONGEST: usize = 40;
 /// How many candidates are looked at.
 const MOST: usize = 2000;

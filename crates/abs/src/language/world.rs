@@ -1,6 +1,7 @@
 //! What is declared: modules, types, functions, interfaces and classes, by number, and how names are found.
 //!
-//! A world begins as a copy of the one that has the standard library, and grows by the modules of the program.
+//! A world begins as a copy of the one that has the standard library, and grows by the modules of the
+//! program.
 
 use std::collections::{HashMap, HashSet};
 
@@ -197,7 +198,7 @@ pub(crate) struct World {
 }
 
 /// What looking for a name gives.
-pub(crate) enum Found {
+pub(crate) enum NameLookup {
     One(Entity),
     /// Imported from two modules, which declare different things.
     Ambiguous(usize, usize),
@@ -211,11 +212,12 @@ pub(crate) enum Found {
 
 /// Names.
 impl World {
-    /// Finds what a name means in a module: what the module declares, then what it imports, then what everyone imports.
-    pub(crate) fn find(&self, module: usize, space: Space, name: &str) -> Found {
+    /// Finds what a name means in a module: what the module declares, then what it imports, then what
+    /// everyone imports.
+    pub(crate) fn find(&self, module: usize, space: Space, name: &str) -> NameLookup {
         let info = &self.modules[module];
         if let Some((entity, _)) = info.declared(space, name) {
-            return Found::One(entity);
+            return NameLookup::One(entity);
         }
         let mut found: Option<(Entity, usize)> = None;
         for (from, imported) in &info.imports {
@@ -224,7 +226,7 @@ impl World {
             }
             match (self.exported(*from, space, name), found) {
                 (Some(entity), Some((other, first))) if entity != other => {
-                    return Found::Ambiguous(first, *from);
+                    return NameLookup::Ambiguous(first, *from);
                 }
                 (Some(entity), None) => found = Some((entity, *from)),
                 _ => {}
@@ -234,15 +236,21 @@ impl World {
             let everywhere = self.implicit.iter().find_map(|&from| self.exported(from, space, name));
             found = everywhere.map(|entity| (entity, module));
         }
-        found.map_or(Found::Nothing, |(entity, _)| Found::One(entity))
+        found.map_or(NameLookup::Nothing, |(entity, _)| NameLookup::One(entity))
     }
 
     /// Finds what a name with the name of its module means.
-    pub(crate) fn find_qualified(&self, module: usize, space: Space, qualifier: &str, name: &str) -> Found {
-        let Some(&from) = self.module_names.get(qualifier) else { return Found::NoModule };
+    pub(crate) fn find_qualified(
+        &self,
+        module: usize,
+        space: Space,
+        qualifier: &str,
+        name: &str,
+    ) -> NameLookup {
+        let Some(&from) = self.module_names.get(qualifier) else { return NameLookup::NoModule };
         let declared = self.modules[from].declared(space, name);
         if from == module {
-            return declared.map_or(Found::Nothing, |(entity, _)| Found::One(entity));
+            return declared.map_or(NameLookup::Nothing, |(entity, _)| NameLookup::One(entity));
         }
         let imports = self.modules[module].imports.iter().find(|(imported, _)| *imported == from);
         let visible = match imports {
@@ -252,15 +260,15 @@ impl World {
             None => self.implicit.contains(&from),
         };
         match self.exported(from, space, name) {
-            Some(entity) if visible => Found::One(entity),
-            Some(_) => Found::NotImported(from),
-            None if declared.is_some() => Found::Hidden(from),
-            None => Found::Nothing,
+            Some(entity) if visible => NameLookup::One(entity),
+            Some(_) => NameLookup::NotImported(from),
+            None if declared.is_some() => NameLookup::Hidden(from),
+            None => NameLookup::Nothing,
         }
     }
 
     /// Finds what a name means, with the name of its module or without.
-    pub(crate) fn find_path(&self, module: usize, space: Space, path: &Path) -> Found {
+    pub(crate) fn find_path(&self, module: usize, space: Space, path: &Path) -> NameLookup {
         match &path.qualifier {
             None => self.find(module, space, path.name.text),
             Some(qualifier) => self.find_qualified(module, space, qualifier, path.name.text),

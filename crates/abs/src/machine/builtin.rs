@@ -51,8 +51,8 @@ pub fn call(
     }
 }
 
-/// What a call takes besides one operation for what it is given, or gives: sets may have to be copied, texts and numbers
-/// may be long.
+/// What a call takes besides one operation for what it is given, or gives: sets may have to be copied, texts
+/// and numbers may be long.
 pub fn surcharge(values: &[Value]) -> u64 {
     let of = |value: &Value| match value {
         Value::Set(set) => set.len() as u64 / 16,
@@ -63,8 +63,8 @@ pub fn surcharge(values: &[Value]) -> u64 {
     values.iter().map(of).sum()
 }
 
-/// Whether a function makes names matter: it puts references in order, or makes a text of them. Sets have their
-/// references from these.
+/// Whether a function makes names matter: it puts references in order, or makes a text of them. Sets have
+/// their references from these.
 pub fn tells_names(builtin: Builtin, arguments: &[Value]) -> bool {
     let at = match builtin {
         Builtin::ToString => 0,

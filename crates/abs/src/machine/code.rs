@@ -1,7 +1,8 @@
 //! Compiled programs: what the machine runs.
 //!
-//! A body (of a method, of a class's initialisation, of the main block) is a list of [`Instr`]; an expression is a range
-//! of [`Op`] for a stack machine. So nothing at run time recurses over the program or over its functions' calls.
+//! A body (of a method, of a class's initialisation, of the main block) is a list of [`Instr`]; an expression
+//! is a range of [`Op`] for a stack machine. So nothing at run time recurses over the program or over its
+//! functions' calls.
 
 use std::sync::Arc;
 
@@ -153,12 +154,12 @@ pub struct Body {
 #[derive(Clone, Debug)]
 pub struct FunctionCode {
     pub slots: u32,
-    pub does: Does,
+    pub implementation: Implementation,
 }
 
 /// What a function does.
 #[derive(Clone, Copy, Debug)]
-pub enum Does {
+pub enum Implementation {
     Code(Code),
     Builtin(Builtin),
 }

@@ -123,8 +123,8 @@ impl Segment<'_> {
         child.0
     }
 
-    /// The cog of the object whose code runs: that of the task, but for a new object with a cog of its own, which is
-    /// initialised within the segment of its creator.
+    /// The cog of the object whose code runs: that of the task, but for a new object with a cog of its own,
+    /// which is initialised within the segment of its creator.
     fn cog_here(&self) -> u32 {
         let this = self.task.frames.last().and_then(|frame| frame.this.as_ref());
         let object = this.and_then(|this| self.machine.objects.get(this.id).as_deref());

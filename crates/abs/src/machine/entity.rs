@@ -20,8 +20,8 @@ pub struct Object {
     pub writers: Vec<u32>,
 }
 
-/// A group of objects of which one task at a time runs. The cog of the main block is number 0; any other has the number
-/// of the object that it was made with, plus 1.
+/// A group of objects of which one task at a time runs. The cog of the main block is number 0; any other has
+/// the number of the object that it was made with, plus 1.
 #[derive(Clone, Debug)]
 pub struct Cog {
     /// The task that is blocked in it, or [`NONE`].
@@ -57,14 +57,16 @@ pub struct Task {
     pub rethrown: bool,
 }
 
-/// Where a task stands between its steps. The instruction at which it waits is the one that its last frame is at.
+/// Where a task stands between its steps. The instruction at which it waits is the one that its last frame is
+/// at.
 #[derive(Clone, Debug)]
 pub enum Wait {
     /// Has not begun.
     Start,
     /// Has released its cog.
     Suspended,
-    /// Has released its cog until a guard holds. `noticed`: a step of its own has seen that the futures are resolved.
+    /// Has released its cog until a guard holds. `noticed`: a step of its own has seen that the futures are
+    /// resolved.
     Await { futures: Rc<[u32]>, noticed: bool },
     /// Holds its cog until a future is resolved.
     Blocked(u32),

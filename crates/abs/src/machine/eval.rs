@@ -1,4 +1,5 @@
-//! Expressions: a stack machine whose stack is on the heap, so that functions may call each other as deep as a setting says.
+//! Expressions: a stack machine whose stack is on the heap, so that functions may call each other as deep as
+//! a setting says.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -8,7 +9,7 @@ use mazurka_program::{FailureKind, ProcessId};
 use crate::model::{Binary, ConstructorId, Pattern, Span, Target};
 use crate::value::{self, Closure, NumberFault, Value};
 
-use super::code::{Code, Does, Image, NONE, Op};
+use super::code::{Code, Image, Implementation, NONE, Op};
 
 /// An exception on its way.
 #[derive(Debug)]
@@ -16,7 +17,8 @@ pub struct Thrown {
     pub value: Value,
     /// Where it was thrown.
     pub span: Span,
-    /// The task that threw it first, once it has left the instruction: those that take it from a future throw it again.
+    /// The task that threw it first, once it has left the instruction: those that take it from a future throw
+    /// it again.
     pub thrower: Option<ProcessId>,
     /// What a failure by it is called.
     pub kind: FailureKind,
@@ -303,13 +305,13 @@ impl Vm {
     ) -> Result<u32, Fault> {
         let code = &image.functions[function as usize];
         let floor = self.stack.len() - count as usize;
-        match code.does {
-            Does::Code(body) => {
+        match code.implementation {
+            Implementation::Code(body) => {
                 self.enter(floor, floor, code.slots, back_to)?;
                 self.stack.resize(floor + code.slots as usize, Value::Unit);
                 Ok(body.start)
             }
-            Does::Builtin(builtin) => {
+            Implementation::Builtin(builtin) => {
                 let arguments = self.stack.split_off(floor);
                 let span = image.op_spans[at];
                 self.told_names |= super::builtin::tells_names(builtin, &arguments);

@@ -17,7 +17,7 @@ use super::code::{Image, NONE, SharedImage};
 use super::compile::compile;
 use super::entity::{Cog, Object, Task, Wait};
 use super::eval::Vm;
-use super::guard::Captured;
+use super::guard::CapturedGuard;
 use super::record::SegmentRecord;
 use super::settings::{Dependence, Settings};
 use super::store::Store;
@@ -45,7 +45,8 @@ pub struct Abs {
 pub(super) struct Discoveries {
     /// The methods that throw what they do not catch.
     pub throwing: BTreeSet<u32>,
-    /// Whether the names of objects or futures were seen to matter: they were put in order, or turned into text.
+    /// Whether the names of objects or futures were seen to matter: they were put in order, or turned into
+    /// text.
     pub names_matter: bool,
     /// Whether there is something new, since this was asked last.
     pub again: bool,
@@ -92,9 +93,9 @@ pub struct AbsRun {
 
 /// The state of a run.
 ///
-/// Invariants between steps: a task that is not done stands where [`Wait`] says; `enabled` holds those that can go on,
-/// `unfinished` all that are not done. Numbers of objects and processes, and locations, once given, stay given when
-/// the run goes back.
+/// Invariants between steps: a task that is not done stands where [`Wait`] says; `enabled` holds those that
+/// can go on, `unfinished` all that are not done. Numbers of objects and processes, and locations, once
+/// given, stay given when the run goes back.
 #[derive(Default)]
 pub(super) struct Machine {
     pub settings: Settings,
@@ -128,7 +129,7 @@ pub(super) struct Machine {
     pub unfinished: ProcessSet,
     /// Every change of the two sets, in order: twice the process, plus 1 for `unfinished`.
     flips: Vec<u32>,
-    pub guards: Vec<Captured>,
+    pub guards: Vec<CapturedGuard>,
     pub failures: Vec<Failure>,
     pub marks: Vec<Mark>,
     /// Under an order: who was enabled after each number of steps.
@@ -155,7 +156,7 @@ impl Machine {
     /// Bytes of the lists of the machine itself.
     pub fn own_memory(&self) -> usize {
         self.flips.capacity() * size_of::<u32>()
-            + self.guards.capacity() * size_of::<Captured>()
+            + self.guards.capacity() * size_of::<CapturedGuard>()
             + self.marks.capacity() * size_of::<Mark>()
     }
 

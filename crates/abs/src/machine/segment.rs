@@ -37,7 +37,7 @@ pub(super) enum Flow {
 }
 
 /// What expressions of the present segment see.
-struct Present<'a> {
+struct SegmentEnv<'a> {
     object: Option<&'a Object>,
     this: Option<&'a Rc<Reference>>,
     /// The first location of the object; [`NONE`] if what is read of it is not told.
@@ -46,7 +46,7 @@ struct Present<'a> {
     record: Option<&'a mut SegmentRecord>,
 }
 
-impl Env for Present<'_> {
+impl Env for SegmentEnv<'_> {
     fn field(&mut self, field: u32) -> Value {
         if self.base != NONE {
             self.touches.read(self.base + field);
@@ -119,8 +119,8 @@ impl Segment<'_> {
         }
     }
 
-    /// An initialisation is part of its creator's segment, and others may not see an object that is half made. What is
-    /// `[Atomic]` waits all the same if it is called in another cog.
+    /// An initialisation is part of its creator's segment, and others may not see an object that is half
+    /// made. What is `[Atomic]` waits all the same if it is called in another cog.
     fn waiting_initialisation(&self, end: &End) -> Option<String> {
         if matches!(end, End::Returned(_) | End::Threw(_)) {
             return None;
@@ -336,10 +336,10 @@ impl Machine {
         &'a mut self,
         image: &Image,
         frame: &'a mut Frame,
-    ) -> (&'a mut [Value], Present<'a>, &'a mut Vm) {
+    ) -> (&'a mut [Value], SegmentEnv<'a>, &'a mut Vm) {
         let silent = image.bodies[frame.body as usize].is_init;
         let this = frame.this.as_ref();
-        let env = Present {
+        let env = SegmentEnv {
             object: this.and_then(|this| self.objects.get(this.id).as_deref()),
             this,
             base: this.filter(|_| !silent).map_or(NONE, |this| self.bases[this.id as usize]),

@@ -1,11 +1,14 @@
-//! The state in a canonical form: equal exactly if two states are equal up to renaming of objects, tasks and futures.
+//! The state in a canonical form: equal exactly if two states are equal up to renaming of objects, tasks and
+//! futures.
 //!
-//! Objects and tasks are the nodes of a graph ([`canonical`]) that says everything but names. All objects are part of it, and
-//! of the tasks those that have not ended, those whose exception nobody was told of, and those that somebody refers to.
+//! Objects and tasks are the nodes of a graph ([`canonical`]) that says everything but names. All objects are
+//! part of it, and of the tasks those that have not ended, those whose exception nobody was told of, and
+//! those that somebody refers to.
 //!
-//! Two under-approximations, both sound (states that are equal up to renaming may be told apart, never the other way around):
-//! references in a set, or in the keys of a map, keep their names in the creation tree, since the order of elements goes by
-//! those; and where too many nodes look alike to try all ways of numbering them, names decide.
+//! Two under-approximations, both sound (states that are equal up to renaming may be told apart, never the
+//! other way around): references in a set, or in the keys of a map, keep their names in the creation tree,
+//! since the order of elements goes by those; and where too many nodes look alike to try all ways of
+//! numbering them, names decide.
 
 mod canonical;
 mod renaming;
@@ -64,8 +67,8 @@ impl States for AbsRun {
 }
 
 impl NamedStates for AbsRun {
-    /// Objects and tasks by their numbers, and of tasks that go on, how many tasks and objects they have made, which
-    /// names those to come.
+    /// Objects and tasks by their numbers, and of tasks that go on, how many tasks and objects they have
+    /// made, which names those to come.
     fn named_state(&self, list: &mut Vec<i64>) {
         let builder = self.machine.graph(&self.image, true);
         let things = builder.things();
@@ -153,8 +156,8 @@ impl Machine {
         code
     }
 
-    /// The fields of all objects as terms `object(name,'Class',[field(name,value),..])`, in the order of their names in the
-    /// creation tree.
+    /// The fields of all objects as terms `object(name,'Class',[field(name,value),..])`, in the order of
+    /// their names in the creation tree.
     pub fn state_terms(&self, image: &Image) -> Vec<String> {
         let alive = |id: &u32| self.objects.get(*id).is_some();
         let mut ids: Vec<u32> = (0..self.references.len() as u32).filter(alive).collect();
@@ -189,7 +192,8 @@ impl<'a> Builder<'a> {
 
     fn collect(&mut self, image: &Image) {
         let machine = self.machine;
-        // Of an object that nobody will find, nothing matters; but what happens to a cog happens to all its objects.
+        // Of an object that nobody will find, nothing matters; but what happens to a cog happens to all its
+        // objects.
         if self.fields && (self.living.is_none() || image.facts.has_local) {
             for id in 0..machine.references.len() as u32 {
                 if machine.objects.get(id).is_some() {

@@ -91,8 +91,8 @@ impl Compiler {
 
     /// Taints the locals that are assigned from shared values; says whether there was a new one.
     ///
-    /// Locals assigned under a condition that depends on shared values need not be tainted: then the block varies
-    /// anyway.
+    /// Locals assigned under a condition that depends on shared values need not be tainted: then the block
+    /// varies anyway.
     fn spread(&self, body: &[Tree], taint: &mut Taint) -> bool {
         let mut changed = false;
         Tree::each(body, &mut |tree| {

@@ -1,8 +1,8 @@
 //! Questions about expressions: what they read, and whether what they read depends on what they read.
 //!
-//! A step *varies* if the set of what it touches depends on shared values, or how it touches it: a step that fails has not
-//! overwritten what it would have overwritten, nor sent anything. Inside an atomic block locals that were
-//! assigned from shared values count as shared: they are *tainted*.
+//! A step *varies* if the set of what it touches depends on shared values, or how it touches it: a step that
+//! fails has not overwritten what it would have overwritten, nor sent anything. Inside an atomic block locals
+//! that were assigned from shared values count as shared: they are *tainted*.
 
 use crate::ast::BinaryOp;
 use crate::code::{Image, Node, NodeId};
@@ -34,7 +34,8 @@ impl Image {
 
     /// Whether the set of cells that the expression reads depends on shared memory.
     ///
-    /// A divisor counts, because a division by zero ends the step before it has touched the rest; overflows don't.
+    /// A divisor counts, because a division by zero ends the step before it has touched the rest; overflows
+    /// don't.
     pub(super) fn varies(&self, id: NodeId, taint: &[bool]) -> bool {
         self.any_node(id, |node| match node {
             Node::Cell { index, .. } => self.depends(index, taint),
@@ -44,8 +45,8 @@ impl Image {
         })
     }
 
-    /// Whether the expression may fail, depending on shared memory: an index or a divisor, or a result that is out of
-    /// range.
+    /// Whether the expression may fail, depending on shared memory: an index or a divisor, or a result that
+    /// is out of range.
     pub(super) fn may_fail(&self, id: NodeId, taint: &[bool]) -> bool {
         use BinaryOp::{Add, Div, Mul, Rem, Sub};
         self.any_node(id, |node| match node {

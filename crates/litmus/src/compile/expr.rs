@@ -138,7 +138,8 @@ impl Compiler {
             self.unknown(name);
             return None;
         };
-        // Processes and tasks may name each other in any order: how else would two of them send to each other.
+        // Processes and tasks may name each other in any order: how else would two of them send to each
+        // other.
         if item > self.item && !matches!(symbol, Symbol::Process(_) | Symbol::Task(_)) {
             let message = format!("`{}` is declared below its use", name.text);
             let help = format!("move the declaration of `{}` above this", name.text);

@@ -305,7 +305,8 @@ impl Compiler {
         found
     }
 
-    /// Whether an operation overwrites something without a look at it, or sends: not so if the step has failed before.
+    /// Whether an operation overwrites something without a look at it, or sends: not so if the step has
+    /// failed before.
     pub(super) fn op_is_blind(&self, op: Op) -> bool {
         match op {
             Op::Store { to, value } => {

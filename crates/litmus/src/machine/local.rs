@@ -1,13 +1,13 @@
 //! What a process does between its steps: lines that touch nothing shared, up to the next that does.
 //!
-//! A loop that comes back to the same line with the same locals never ends; Brent's algorithm finds that: the state
-//! is kept at each power of two of the laps and compared with those that follow.
+//! A loop that comes back to the same line with the same locals never ends; Brent's algorithm finds that: the
+//! state is kept at each power of two of the laps and compared with those that follow.
 
 use mazurka_program::Stop;
 
 use super::Machine;
-use super::eval::Silent;
-use super::process::{Block, Halt, Status};
+use super::eval::Unrecorded;
+use super::process::{Halt, Status, Wait};
 use super::step::Executor;
 use crate::code::{Image, Instr, NONE};
 
@@ -54,7 +54,7 @@ impl Machine {
 
     /// Runs a line that is no step; gives the next.
     fn local(&mut self, image: &Image, p: u32, pc: u32, instr: &Instr) -> Result<u32, Halt> {
-        let mut executor = Executor { machine: self, image, process: p, record: &mut Silent };
+        let mut executor = Executor { machine: self, image, process: p, record: &mut Unrecorded };
         match *instr {
             Instr::Op(op) => executor.op(op)?,
             Instr::Branch { condition, otherwise } => {
@@ -131,7 +131,7 @@ impl Machine {
         proc.core = super::process::Core {
             pc: code.entry,
             status: Status::Live,
-            block: Block::Free,
+            wait: Wait::Free,
             guard: NONE,
             spawned: 0,
             sent: 0,

@@ -1,9 +1,9 @@
-//! Mailboxes: messages are kept in the order in which they were sent, taken or not, so that a step is undone by
-//! forgetting the last one sent or the mark on the one taken.
+//! Mailboxes: messages are kept in the order in which they were sent, taken or not, so that a step is undone
+//! by forgetting the last one sent or the mark on the one taken.
 
 use mazurka_program::{AccessKind, Receives};
 
-use super::eval::{Now, Record, Silent, eval};
+use super::eval::{Now, Recorder, Unrecorded, eval};
 use super::process::{Halt, Message, Undo};
 use super::step::Executor;
 use super::{LitmusRun, Machine};
@@ -25,7 +25,7 @@ impl Machine {
         let parts = self.parts(message);
         let equal = |component: &ComponentCode, part: i64| match *component {
             ComponentCode::Equal(node) => {
-                eval(image, locals, node, &mut Now(&self.memory, &mut Silent)) == Ok(part)
+                eval(image, locals, node, &mut Now(&self.memory, &mut Unrecorded)) == Ok(part)
             }
             ComponentCode::Bind(_) | ComponentCode::Any => true,
         };
@@ -51,7 +51,7 @@ impl Machine {
     pub(super) fn pattern_failure(&self, image: &Image, p: u32, code: &ReceiveCode) -> Option<Halt> {
         let components = code.arms.iter().flat_map(|arm| arm.components.iter().flatten());
         components.into_iter().find_map(|component| match *component {
-            ComponentCode::Equal(node) => self.value(image, p, node, &mut Silent).err(),
+            ComponentCode::Equal(node) => self.value(image, p, node, &mut Unrecorded).err(),
             _ => None,
         })
     }
@@ -81,7 +81,7 @@ impl Receives for LitmusRun {
     }
 }
 
-impl<R: Record> Executor<'_, R> {
+impl<R: Recorder> Executor<'_, R> {
     pub(super) fn send(&mut self, code: &SendCode) -> Result<(), Halt> {
         let to = self.machine.peer(self.image, self.process, code.to)?;
         let start = self.machine.payload.len() as u32;

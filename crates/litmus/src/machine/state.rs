@@ -1,10 +1,10 @@
 //! The state in a canonical form.
 //!
-//! Every process is written as a list of numbers: where it is, what it waits for, its locals, the locks it holds, its
-//! mailbox, and the lists of the processes it created, in order. Numbers, names and locations of processes are no
-//! part of it. A handle stands for the place of its process in that order; no two handles stand for the same
-//! process (only `spawn` makes them and they can't be copied), so a process is written with the slot of its handle,
-//! and what remains equal is interchangeable.
+//! Every process is written as a list of numbers: where it is, what it waits for, its locals, the locks it
+//! holds, its mailbox, and the lists of the processes it created, in order. Numbers, names and locations of
+//! processes are no part of it. A handle stands for the place of its process in that order; no two handles
+//! stand for the same process (only `spawn` makes them and they can't be copied), so a process is written
+//! with the slot of its handle, and what remains equal is interchangeable.
 
 use std::borrow::Cow;
 
@@ -26,8 +26,9 @@ impl States for LitmusRun {
 }
 
 impl NamedStates for LitmusRun {
-    /// Every process by its number, every lock with its holder, and of messages, which have locations of their own, the
-    /// sender and how many it had sent before. How many processes and messages a process has made names those to come.
+    /// Every process by its number, every lock with its holder, and of messages, which have locations of
+    /// their own, the sender and how many it had sent before. How many processes and messages a process has
+    /// made names those to come.
     fn named_state(&self, list: &mut Vec<i64>) {
         let (image, machine) = (&*self.image, &self.machine);
         list.clear();

@@ -3,9 +3,9 @@
 use mazurka_program::{AccessKind, Failure, FailureKind, Label, ProcessId, Stop};
 
 use super::Machine;
-use super::eval::{Foreseen, Labeller, Now, Record, Silent, eval, place};
+use super::eval::{LabelRecorder, Now, Recorder, SpawnRecorder, Unrecorded, eval, place};
 use super::footprint;
-use super::process::{Block, Halt, Status};
+use super::process::{Halt, Status, Wait};
 use crate::arithmetic;
 use crate::ast::BinaryOp;
 use crate::code::{ForCode, Image, Instr, Lvalue, NONE, NodeId, Op, Tree};
@@ -31,8 +31,8 @@ impl Machine {
         label.guard = self.label_guard(p);
         let core = &mut self.procs[p as usize].core;
         let pc = core.pc;
-        if core.block != Block::Free {
-            core.block = Block::Free;
+        if core.wait != Wait::Free {
+            core.wait = Wait::Free;
             core.guard = NONE;
             self.guarded.remove(ProcessId(p));
         }
@@ -40,11 +40,11 @@ impl Machine {
         let foreseen = self.foresee && line.varies && footprint::covers(&line.instr);
         let result = if foreseen {
             self.foresee(image, pc, label);
-            let record = &mut Foreseen(label);
+            let record = &mut SpawnRecorder(label);
             Executor { machine: self, image, process: p, record }.execute(choice, &line.instr)
         } else {
             label.varies = line.varies && !self.foresee;
-            let mut labeller = Labeller { label, seen: std::mem::take(&mut self.seen), ranges: false };
+            let mut labeller = LabelRecorder { label, seen: std::mem::take(&mut self.seen), ranges: false };
             let mut executor = Executor { machine: self, image, process: p, record: &mut labeller };
             let result = executor.execute(choice, &line.instr);
             self.seen = labeller.seen;
@@ -96,7 +96,7 @@ impl Machine {
     }
 
     #[inline]
-    pub(super) fn value<R: Record>(
+    pub(super) fn value<R: Recorder>(
         &self,
         image: &Image,
         p: u32,
@@ -116,7 +116,7 @@ impl Machine {
 
     /// How many outcomes a `choose` has.
     pub(super) fn choices(&self, image: &Image, p: u32, count: NodeId) -> Result<u32, Halt> {
-        let count = self.value(image, p, count, &mut Silent)?;
+        let count = self.value(image, p, count, &mut Unrecorded)?;
         if (1..=MAX_CHOICES).contains(&count) { Ok(count as u32) } else { Err(Halt::Choices(count)) }
     }
 }
@@ -130,7 +130,7 @@ pub(super) struct Executor<'a, R> {
     pub record: &'a mut R,
 }
 
-impl<R: Record> Executor<'_, R> {
+impl<R: Recorder> Executor<'_, R> {
     #[inline]
     pub(super) fn value(&mut self, id: NodeId) -> Result<i64, Halt> {
         self.machine.value(self.image, self.process, id, self.record)

@@ -1,13 +1,14 @@
 //! Locks, condition variables, the creation and the end of processes.
 //!
-//! The cell of a lock holds 0 if it is free, else the number of its holder plus 1. A condition variable has two
-//! locations: its queue, and, for static footprints only, one that stands for the wake-ups of all who wait for it.
+//! The cell of a lock holds 0 if it is free, else the number of its holder plus 1. A condition variable has
+//! two locations: its queue, and, for static footprints only, one that stands for the wake-ups of all who
+//! wait for it.
 
 use mazurka_program::{AccessKind, ProcessId};
 
 use super::Machine;
-use super::eval::{Record, Silent};
-use super::process::{Block, Halt, Indexed, Proc, Status, Undo};
+use super::eval::{Recorder, Unrecorded};
+use super::process::{Halt, Indexed, Proc, Status, Undo, Wait};
 use super::step::Executor;
 use crate::code::{Image, NONE, Object, ObjectInfo, Peer, SpawnCode};
 
@@ -23,7 +24,7 @@ impl Machine {
         if object.index == NONE {
             return Ok(0);
         }
-        let at = self.value(image, p, object.index, &mut Silent)?;
+        let at = self.value(image, p, object.index, &mut Unrecorded)?;
         if at >= 0 && at < i64::from(info.len) { Ok(at as u32) } else { Err(Halt::Range(of, at)) }
     }
 
@@ -46,7 +47,7 @@ impl Machine {
             }
             Peer::Member { decl, index } => {
                 let family = &image.families[decl as usize];
-                let index = self.value(image, p, index, &mut Silent)?;
+                let index = self.value(image, p, index, &mut Unrecorded)?;
                 let at = i128::from(index) - i128::from(family.from);
                 if at >= 0 && at < i128::from(family.len) {
                     Ok(family.first + at as u32)
@@ -61,7 +62,7 @@ impl Machine {
     pub(super) fn waiters(&self, queue: u32) -> impl Iterator<Item = u32> + '_ {
         self.guarded.iter().map(|process| process.0).filter(move |&p| {
             let proc = &self.procs[p as usize];
-            proc.core.block == Block::Wake(queue) && !proc.notified
+            proc.core.wait == Wait::Wake(queue) && !proc.notified
         })
     }
 
@@ -119,7 +120,7 @@ impl Machine {
     }
 }
 
-impl<R: Record> Executor<'_, R> {
+impl<R: Recorder> Executor<'_, R> {
     fn lock_cell(&self, lock: Object) -> Result<u32, Halt> {
         self.machine.lock_cell(self.image, self.process, lock)
     }

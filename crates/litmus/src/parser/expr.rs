@@ -7,7 +7,7 @@ use crate::ast::{BinaryOp, Expr, ExprKind, Name, UnaryOp};
 use crate::lexer::Token;
 
 /// An expression and the height of its tree.
-struct Tall {
+struct MeasuredExpr {
     expr: Expr,
     height: usize,
 }
@@ -23,13 +23,13 @@ impl<'a> RecursiveDescent<'a, Token> for Parser<'a> {
 
 impl Parser<'_> {
     pub(super) fn expr(&mut self) -> Parsed<Expr> {
-        self.binary(0).map(|tall| tall.expr)
+        self.binary(0).map(|measured| measured.expr)
     }
 
     /// The rest of an expression whose first operand has been read, in parentheses.
     pub(super) fn expr_after(&mut self, operand: Expr) -> Parsed<Expr> {
         let height = height(&operand);
-        self.binary_after(Tall { expr: operand, height }, 0).map(|tall| tall.expr)
+        self.binary_after(MeasuredExpr { expr: operand, height }, 0).map(|measured| measured.expr)
     }
 
     /// Whether an operator follows, also one of another language.
@@ -38,14 +38,14 @@ impl Parser<'_> {
     }
 
     /// Operands joined by operators that bind at least as strongly as `weakest`.
-    fn binary(&mut self, weakest: u8) -> Parsed<Tall> {
+    fn binary(&mut self, weakest: u8) -> Parsed<MeasuredExpr> {
         self.nested(|parser| {
             let left = parser.unary()?;
             parser.binary_after(left, weakest)
         })
     }
 
-    fn binary_after(&mut self, mut left: Tall, weakest: u8) -> Parsed<Tall> {
+    fn binary_after(&mut self, mut left: MeasuredExpr, weakest: u8) -> Parsed<MeasuredExpr> {
         // The operator that joined `left` last, if it is not in parentheses.
         let mut last: Option<BinaryOp> = None;
         loop {
@@ -63,7 +63,7 @@ impl Parser<'_> {
             }
             let span = self.since(left.expr.span.start);
             let kind = ExprKind::Binary(op, Box::new(left.expr), Box::new(right.expr));
-            left = Tall { expr: Expr { kind, span }, height };
+            left = MeasuredExpr { expr: Expr { kind, span }, height };
             last = Some(op);
         }
     }
@@ -118,7 +118,7 @@ impl Parser<'_> {
         self.report(diagnostic);
     }
 
-    fn unary(&mut self) -> Parsed<Tall> {
+    fn unary(&mut self) -> Parsed<MeasuredExpr> {
         let start = self.span().start;
         let op = match self.peek() {
             Token::Minus if self.peek_at(1) == Token::Number => {
@@ -136,10 +136,10 @@ impl Parser<'_> {
             return Err(self.too_deep());
         }
         let kind = ExprKind::Unary(op, Box::new(operand.expr));
-        Ok(Tall { expr: Expr { kind, span: self.since(start) }, height })
+        Ok(MeasuredExpr { expr: Expr { kind, span: self.since(start) }, height })
     }
 
-    fn primary(&mut self) -> Parsed<Tall> {
+    fn primary(&mut self) -> Parsed<MeasuredExpr> {
         let start = self.span().start;
         match self.peek() {
             Token::Number => self.number(start, false),
@@ -168,7 +168,7 @@ impl Parser<'_> {
         }
     }
 
-    fn variable(&mut self) -> Parsed<Tall> {
+    fn variable(&mut self) -> Parsed<MeasuredExpr> {
         let span = self.bump();
         let name = Name { text: self.slice(span).to_string(), span };
         if !self.eat(Token::OpenBracket) {
@@ -182,12 +182,12 @@ impl Parser<'_> {
             return Err(self.too_deep());
         }
         let kind = ExprKind::Cell(name, Box::new(index.expr));
-        Ok(Tall { expr: Expr { kind, span: self.since(span.start) }, height })
+        Ok(MeasuredExpr { expr: Expr { kind, span: self.since(span.start) }, height })
     }
 
     /// The number that stands here, of an expression that begins at `start`. The smallest number can't be had
     /// by negation, so a minus right before the digits belongs to them.
-    fn number(&mut self, start: u32, negative: bool) -> Parsed<Tall> {
+    fn number(&mut self, start: u32, negative: bool) -> Parsed<MeasuredExpr> {
         let digits = self.word();
         let value = if negative { format!("-{digits}").parse() } else { digits.parse::<i64>() };
         if value.is_err() {
@@ -256,8 +256,8 @@ impl Parser<'_> {
     }
 }
 
-fn leaf(kind: ExprKind, span: Span) -> Tall {
-    Tall { expr: Expr { kind, span }, height: 1 }
+fn leaf(kind: ExprKind, span: Span) -> MeasuredExpr {
+    MeasuredExpr { expr: Expr { kind, span }, height: 1 }
 }
 
 fn height(expr: &Expr) -> usize {

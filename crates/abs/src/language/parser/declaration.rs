@@ -96,23 +96,20 @@ impl<'a> Parser<'a> {
         Ok(Module { name, exports: Vec::new(), imports: Vec::new(), declarations: Vec::new(), main: None })
     }
 
+    /// What begins here, if it belongs to product lines.
+    fn refused_here(&self) -> Option<&'static str> {
+        refuse::declaration(self.word()).filter(|_| self.at(Token::Name))
+    }
+
     /// Reports what belongs to product lines, and goes on behind all of it: at the next module.
     fn refused_declaration(&mut self) -> bool {
-        let what = match self.at(Token::Name) {
-            true => refuse::declaration(self.word()),
-            false => None,
-        };
-        let Some(what) = what else { return false };
+        let Some(what) = self.refused_here() else { return false };
         let span = self.span();
         self.refuse(span, what);
         self.bump();
         while !self.at(Token::End) && !self.at(Token::Module) {
             // Each kind of thing is said once.
-            let next = match self.at(Token::Name) {
-                true => refuse::declaration(self.word()),
-                false => None,
-            };
-            if next.is_some_and(|next| next != what) {
+            if self.refused_here().is_some_and(|next| next != what) {
                 break;
             }
             self.bump();
@@ -273,15 +270,19 @@ impl<'a> Parser<'a> {
             false => Vec::new(),
         };
         let open = self.expect(Token::OpenBrace, None)?;
-        let methods = self.members(open, |parser| {
-            let signature = parser.signature()?;
-            if parser.at(Token::OpenBrace) {
-                let help = "an interface only names methods; classes have their bodies";
-                return Err(parser.expected("`;`", Some(help)));
-            }
-            parser.semicolon()?;
-            Ok(signature)
-        })?;
+        let methods = self.members(
+            open,
+            |_| false,
+            |parser| {
+                let signature = parser.signature()?;
+                if parser.at(Token::OpenBrace) {
+                    let help = "an interface only names methods; classes have their bodies";
+                    return Err(parser.expected("`;`", Some(help)));
+                }
+                parser.semicolon()?;
+                Ok(signature)
+            },
+        )?;
         Ok(Declaration::Interface(InterfaceDecl { name, extends, methods }))
     }
 }

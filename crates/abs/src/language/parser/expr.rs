@@ -450,8 +450,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `[..]` before declarations, statements and types. They change nothing here, but for those that ask for what there
-    /// is not, and `[Atomic]`: says whether that is among them.
+    /// `[..]` before declarations, statements and types. They change nothing here, but for those that ask for
+    /// what there is not, and `[Atomic]`: says whether that is among them.
     pub(super) fn annotations(&mut self) -> Parsed<bool> {
         let mut atomic = false;
         while self.at(Token::OpenBracket) {

@@ -19,10 +19,12 @@ enum Member<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// Members up to the `}`, which is taken too; those that are wrong are left out.
+    /// Members up to the `}`, which is taken too; those that are wrong are left out, up to a `;` or where
+    /// `stops` says.
     pub(super) fn members<T>(
         &mut self,
         open: Span,
+        stops: impl Fn(&Self) -> bool + Copy,
         mut member: impl FnMut(&mut Self) -> Parsed<T>,
     ) -> Parsed<Vec<T>> {
         let mut members = Vec::new();
@@ -33,7 +35,7 @@ impl<'a> Parser<'a> {
             let position = self.position();
             match member(self) {
                 Ok(member) => members.push(member),
-                Err(Reported) => self.synchronise(position, |_| false),
+                Err(Reported) => self.synchronise(position, stops),
             }
         }
         Ok(members)
@@ -62,7 +64,7 @@ impl<'a> Parser<'a> {
             _ => None,
         };
         let open = self.expect(Token::OpenBrace, help)?;
-        let members = self.members(open, Self::member)?;
+        let members = self.members(open, |_| false, Self::member)?;
         let mut class = ClassDecl {
             name,
             parameters,
@@ -184,7 +186,7 @@ impl<'a> Parser<'a> {
     fn method_set(&mut self) -> Parsed<MethodSet<'a>> {
         if self.at(Token::OpenBrace) {
             let open = self.bump();
-            return self.members(open, Self::method).map(MethodSet::Methods);
+            return self.members(open, |_| false, Self::method).map(MethodSet::Methods);
         }
         if self.declares(0) && !self.at_operation_after_name() {
             return Ok(MethodSet::Methods(vec![self.method()?]));
@@ -210,7 +212,7 @@ impl<'a> Parser<'a> {
         };
         if self.at(Token::OpenBrace) {
             let open = self.bump();
-            return self.members(open, element);
+            return self.members(open, |_| false, element);
         }
         let signature = self.signature()?;
         // Its `;` is also that of what it stands in, unless more follows.

@@ -17,23 +17,13 @@ const STATEMENTS: &[&str] = &[
 impl<'a> Parser<'a> {
     /// `{ .. }`
     pub(super) fn block(&mut self) -> Parsed<Block<'a>> {
-        let start = self.expect(Token::OpenBrace, None)?;
-        let mut statements = Vec::new();
-        while !self.at(Token::CloseBrace) {
-            if self.at(Token::End) || self.at_top_level_word() {
-                return Err(self.unclosed(start));
-            }
-            let position = self.position();
-            match self.statement() {
-                Ok(statement) => statements.push(statement),
-                Err(Reported) => self.synchronise(position, Self::at_statement_word),
-            }
-        }
-        self.bump();
-        Ok(Block { statements, span: self.since(start.start) })
+        let open = self.expect(Token::OpenBrace, None)?;
+        let statements = self.members(open, Self::at_statement_word, Self::statement)?;
+        Ok(Block { statements, span: self.since(open.start) })
     }
 
-    /// Reports a `{` that nothing closes; not where a text or a comment without end may have swallowed the `}`.
+    /// Reports a `{` that nothing closes; not where a text or a comment without end may have swallowed the
+    /// `}`.
     pub(super) fn unclosed(&mut self, open: Span) -> Reported {
         if self.is_torn() {
             return Reported;
@@ -229,18 +219,7 @@ impl<'a> Parser<'a> {
 
     fn branches(&mut self) -> Parsed<Vec<(Pattern<'a>, Statement<'a>)>> {
         let open = self.expect(Token::OpenBrace, None)?;
-        let mut branches = Vec::new();
-        while !self.eat(Token::CloseBrace) {
-            if self.at(Token::End) || self.at_top_level_word() {
-                return Err(self.unclosed(open));
-            }
-            let position = self.position();
-            match self.branch() {
-                Ok(branch) => branches.push(branch),
-                Err(Reported) => self.synchronise(position, |_| false),
-            }
-        }
-        Ok(branches)
+        self.members(open, |_| false, Self::branch)
     }
 
     fn branch(&mut self) -> Parsed<(Pattern<'a>, Statement<'a>)> {

@@ -1,9 +1,9 @@
 //! Dead variables: what no code that is left to run can read.
 //!
-//! For each place in a body, the slots of its frame and the fields of classes that may be read from there on, by whatever way the
-//! control may take, by the methods that may be called, whoever implements them, and by what new objects run. Where
-//! exceptions lead is the frame's to say: a handler is a place like others. Nothing is said of what is overwritten before it
-//! is read: that counts as read.
+//! For each place in a body, the slots of its frame and the fields of classes that may be read from there on,
+//! by whatever way the control may take, by the methods that may be called, whoever implements them, and by
+//! what new objects run. Where exceptions lead is the frame's to say: a handler is a place like others.
+//! Nothing is said of what is overwritten before it is read: that counts as read.
 
 use crate::model::{Pattern, Target};
 
@@ -96,7 +96,8 @@ impl MayRead {
                     }
                 });
                 for called in called(image, &code[pc]) {
-                    // A body that calls itself is being looked at: what it reads first is read here already, or on the next round.
+                    // A body that calls itself is being looked at: what it reads first is read here already,
+                    // or on the next round.
                     if let Some(within) = self.bodies[called as usize].first() {
                         news |= add_all(&mut reads.fields, &within.fields);
                     }

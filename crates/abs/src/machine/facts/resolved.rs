@@ -1,4 +1,5 @@
-//! Gets that never block: of a variable whose future an await, or another get, has seen resolved on every path.
+//! Gets that never block: of a variable whose future an await, or another get, has seen resolved on every
+//! path.
 
 use crate::model::Target;
 

@@ -113,8 +113,8 @@ impl Finder<'_> {
         }
     }
 
-    /// The variables that an instruction may give something that is neither null nor a future that it creates: no
-    /// future that was there before.
+    /// The variables that an instruction may give something that is neither null nor a future that it
+    /// creates: no future that was there before.
     fn dirtied(&self, instr: &Instr) -> Vec<u32> {
         let mut dirtied = Vec::new();
         let only_null = |op: &Op| matches!(op, Op::Null);
@@ -142,7 +142,8 @@ impl Finder<'_> {
     }
 }
 
-/// What may have changed when a segment begins behind an instruction: what that one assigns. At a handler, everything.
+/// What may have changed when a segment begins behind an instruction: what that one assigns. At a handler,
+/// everything.
 fn at_start(body: &Body, start: u32, all: &BTreeSet<u32>) -> BTreeSet<u32> {
     let is_handler = |instr: &Instr| matches!(instr, Instr::Enter { at, .. } if *at == start);
     if body.code.iter().any(is_handler) {

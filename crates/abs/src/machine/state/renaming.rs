@@ -1,7 +1,8 @@
 //! States up to renaming, for searches that merge them, and what it takes to rename.
 //!
-//! Unlike [`State`](mazurka_program::State), which is canonical, the order of nodes here is quick to find, and where nodes
-//! look alike it goes by names. So two states that are equal up to renaming may be told apart, never the other way around.
+//! Unlike [`State`](mazurka_program::State), which is canonical, the order of nodes here is quick to find,
+//! and where nodes look alike it goes by names. So two states that are equal up to renaming may be told
+//! apart, never the other way around.
 
 use mazurka_program::{Location, Origin, ProcessId, Renamed, Renaming, Thing as Renameable};
 
