@@ -1,7 +1,7 @@
 //! The tokens of the language.
 
 use logos::Lexer;
-use mazurka_syntax::{Fault, Malformed, comment, digits, quoted};
+use mazurka_syntax::{Fault, Malformed, TokenWords, comment, digits, quoted};
 
 mazurka_syntax::tokens! {
     /// A token; what names, numbers and texts say is in the source.
@@ -43,22 +43,7 @@ mazurka_syntax::tokens! {
     }
 }
 
-impl mazurka_syntax::Token for Token {
-    const NAME: Token = Token::Name;
-    const SEMICOLON: Token = Token::Semicolon;
-    const COMMA: Token = Token::Comma;
-    const CLOSE_BRACE: Token = Token::CloseBrace;
-    const WRONG: Token = Token::Wrong;
-    const END: Token = Token::End;
-
-    fn words(self) -> Option<&'static str> {
-        self.fixed().or(match self {
-            Token::Text => Some("a text"),
-            Token::End => Some("the end of the file"),
-            _ => None,
-        })
-    }
-
+impl TokenWords for Token {
     fn remedy_of_character(character: char) -> Option<&'static str> {
         match character {
             ':' => Some("there are no types; a value is given by `=`"),

@@ -181,8 +181,9 @@ impl<'a, T: Token> Cursor<'a, T> {
     /// Whether the token so many after the next is a word of the language.
     pub fn is_keyword_at(&self, ahead: usize) -> bool {
         let token = self.peek_at(ahead);
-        !token.is_name()
+        token != T::NAME
             && token != T::WRONG
+            && !token.is_other_name()
             && self.word_at(ahead).starts_with(|first: char| first.is_ascii_alphabetic())
     }
 }

@@ -8,8 +8,8 @@ use logos::{Lexer, Logos, Skip};
 
 use crate::{Diagnostic, Span};
 
-/// A token of a language; what names, numbers and texts say is in the source.
-pub trait Token: Copy + Eq + for<'s> Logos<'s, Source = str, Extras = (), Error = Fault> {
+/// A token of a language, as [`tokens`](crate::tokens) declares it; what names, numbers and texts say is in the source.
+pub trait Token: TokenWords + Eq + for<'s> Logos<'s, Source = str, Extras = (), Error = Fault> {
     /// A name.
     const NAME: Self;
     /// `;`
@@ -25,10 +25,18 @@ pub trait Token: Copy + Eq + for<'s> Logos<'s, Source = str, Extras = (), Error 
 
     /// How messages call it, of tokens that are called the same wherever they stand.
     fn words(self) -> Option<&'static str>;
+}
 
-    /// Whether it is a name, of whatever kind.
-    fn is_name(self) -> bool {
-        self == Self::NAME
+/// What a language says of its tokens.
+pub trait TokenWords: Copy {
+    /// How messages call a token that is neither of a fixed text nor of those that all languages have.
+    fn called(self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether it is a name of another kind than [`Token::NAME`].
+    fn is_other_name(self) -> bool {
+        false
     }
 
     /// What to do about a token that other languages have, where it is not expected.
@@ -43,8 +51,7 @@ pub trait Token: Copy + Eq + for<'s> Logos<'s, Source = str, Extras = (), Error 
 }
 
 /// Declares the tokens of a language: first those that are always the same text, then the others with their
-/// patterns. White space and comments of one line are skipped. The enum gets a method `fixed`, for
-/// [`Token::words`].
+/// patterns, among them `Name`, `Text`, `Wrong` and `End`. White space and comments of one line are skipped.
 #[macro_export]
 macro_rules! tokens {
     (
@@ -64,12 +71,20 @@ macro_rules! tokens {
             $($others)*
         }
 
-        impl $name {
-            /// The text of a token that is always the same, as messages quote it.
-            fn fixed(self) -> Option<&'static str> {
+        impl $crate::Token for $name {
+            const NAME: $name = $name::Name;
+            const SEMICOLON: $name = $name::Semicolon;
+            const COMMA: $name = $name::Comma;
+            const CLOSE_BRACE: $name = $name::CloseBrace;
+            const WRONG: $name = $name::Wrong;
+            const END: $name = $name::End;
+
+            fn words(self) -> Option<&'static str> {
                 match self {
                     $($name::$fixed => Some(concat!("`", $text, "`")),)*
-                    _ => None,
+                    $name::Text => Some("a text"),
+                    $name::End => Some("the end of the file"),
+                    other => $crate::TokenWords::called(other),
                 }
             }
         }

@@ -12,6 +12,6 @@ mod suggest;
 
 pub use cursor::{Cursor, MOST_HEIGHT, Parsed, RecursiveDescent, Reported, abbreviated};
 pub use diagnostic::{Diagnostic, MOST_ERRORS, render};
-pub use lexer::{Fault, Lexeme, Malformed, Token, comment, digits, quoted, scan, unescape};
+pub use lexer::{Fault, Lexeme, Malformed, Token, TokenWords, comment, digits, quoted, scan, unescape};
 pub use source::{Source, Span, place};
 pub use suggest::distance;

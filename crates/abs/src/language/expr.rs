@@ -20,20 +20,8 @@ impl<'a> Body<'_, 'a> {
     pub(crate) fn check_for(&mut self, expr: &Expr<'a>, expected: &Type, context: Context) -> model::Expr {
         let kind = match &expr.kind {
             // The parts are checked, so that the place of an error is that of the part.
-            Kind::If(condition, yes, no) => {
-                let condition = self.condition(condition);
-                let yes = self.check_for(yes, expected, context.clone());
-                let no = self.check_for(no, expected, context);
-                ExprKind::If(Box::new(condition), Box::new(yes), Box::new(no))
-            }
-            Kind::Case(subject, branches) => {
-                let subject = self.infer(subject, None);
-                let branches = branches.iter().map(|(pattern, body)| {
-                    let check = |this: &mut Self| this.check_for(body, expected, context.clone());
-                    self.branch(pattern, &subject.ty, check)
-                });
-                let branches = branches.collect();
-                ExprKind::Case(Box::new(subject.expr), branches)
+            Kind::If(..) | Kind::Case(..) => {
+                self.alternatives(expr, &mut |this, part| this.check_for(part, expected, context.clone()))
             }
             Kind::Let(parameter, value, body) => {
                 let (slot, value) = self.let_value(parameter, value);
@@ -132,7 +120,12 @@ impl<'a> Body<'_, 'a> {
             }
             Kind::Negate(inner) => self.negate(inner),
             Kind::Binary(operator, left, right) => return self.binary(*operator, left, right),
-            Kind::If(..) | Kind::Case(..) => self.alternatives(expr, site.expected),
+            Kind::If(..) | Kind::Case(..) => {
+                let mut joined = None;
+                let kind = self
+                    .alternatives(expr, &mut |this, part| this.alternative(part, site.expected, &mut joined));
+                (kind, joined.map_or(Type::Error, |(ty, _)| ty))
+            }
             Kind::Let(parameter, value, body) => {
                 let (slot, value) = self.let_value(parameter, value);
                 let body = self.infer(body, site.expected);
@@ -348,29 +341,28 @@ impl<'a> Body<'_, 'a> {
         })
     }
 
-    /// An if or a case of which no type is known before.
-    fn alternatives(&mut self, expr: &Expr<'a>, expected: Option<&Type>) -> (ExprKind, Type) {
-        let mut joined: Option<(Type, Span)> = None;
-        let kind = match &expr.kind {
+    /// An if or a case, each of whose possible values is lowered by `lower`.
+    fn alternatives(
+        &mut self,
+        expr: &Expr<'a>,
+        lower: &mut dyn FnMut(&mut Self, &Expr<'a>) -> model::Expr,
+    ) -> ExprKind {
+        match &expr.kind {
             Kind::If(condition, yes, no) => {
                 let condition = self.condition(condition);
-                let yes = self.alternative(yes, expected, &mut joined);
-                let no = self.alternative(no, expected, &mut joined);
+                let (yes, no) = (lower(self, yes), lower(self, no));
                 ExprKind::If(Box::new(condition), Box::new(yes), Box::new(no))
             }
             Kind::Case(subject, branches) => {
                 let subject = self.infer(subject, None);
-                let mut lowered = Vec::with_capacity(branches.len());
-                for (pattern, body) in branches {
-                    let joined = &mut joined;
-                    let infer = |this: &mut Self| this.alternative(body, expected, joined);
-                    lowered.push(self.branch(pattern, &subject.ty, infer));
-                }
-                ExprKind::Case(Box::new(subject.expr), lowered)
+                let branches = branches
+                    .iter()
+                    .map(|(pattern, body)| self.branch(pattern, &subject.ty, |this| lower(this, body)))
+                    .collect();
+                ExprKind::Case(Box::new(subject.expr), branches)
             }
             _ => ExprKind::Unit,
-        };
-        (kind, joined.map_or(Type::Error, |(ty, _)| ty))
+        }
     }
 
     /// One of several possible values: all of them must have a type in common.

@@ -5,7 +5,7 @@
 //! these names.
 
 use logos::Lexer;
-use mazurka_syntax::{Fault, Malformed, comment, digits, quoted, scan};
+use mazurka_syntax::{Fault, Malformed, TokenWords, comment, digits, quoted, scan};
 
 mazurka_syntax::tokens! {
     /// A token; what names, numbers and texts say is in the source.
@@ -55,25 +55,13 @@ mazurka_syntax::tokens! {
     }
 }
 
-impl mazurka_syntax::Token for Token {
-    const NAME: Token = Token::Name;
-    const SEMICOLON: Token = Token::Semicolon;
-    const COMMA: Token = Token::Comma;
-    const CLOSE_BRACE: Token = Token::CloseBrace;
-    const WRONG: Token = Token::Wrong;
-    const END: Token = Token::End;
-
-    fn words(self) -> Option<&'static str> {
-        self.fixed().or(match self {
-            Token::Text => Some("a text"),
-            Token::Template => Some("a template"),
-            Token::End => Some("the end of the file"),
-            _ => None,
-        })
+impl TokenWords for Token {
+    fn called(self) -> Option<&'static str> {
+        (self == Token::Template).then_some("a template")
     }
 
-    fn is_name(self) -> bool {
-        matches!(self, Token::Name | Token::TypeName)
+    fn is_other_name(self) -> bool {
+        self == Token::TypeName
     }
 
     fn remedy(self, text: &str) -> Option<&'static str> {

@@ -39,15 +39,8 @@ pub fn call(
             Ok(Value::Unit)
         }
         Builtin::SetEmpty => Ok(Value::Set(Rc::default())),
-        Builtin::SetInsert
-        | Builtin::SetRemove
-        | Builtin::SetContains
-        | Builtin::SetUnion
-        | Builtin::SetIntersection
-        | Builtin::SetDifference
-        | Builtin::SetSize
-        | Builtin::SetElements
-        | Builtin::SetTake => on_set(image, builtin, a, b, span),
+        // The others are functions of a set.
+        _ => on_set(image, builtin, a, b, span),
     }
 }
 

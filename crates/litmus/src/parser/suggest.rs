@@ -3,37 +3,11 @@
 use mazurka_syntax::distance;
 
 /// The words that begin declarations.
-pub(super) const DECLARATIONS: &[&str] = &["param", "const", "var", "lock", "condvar", "process", "task"];
+pub(super) const DECLARATIONS: &str = "param const var lock condvar process task";
 
 /// The words that begin statements.
-pub(super) const STATEMENTS: &[&str] = &[
-    "let",
-    "if",
-    "else",
-    "while",
-    "for",
-    "break",
-    "continue",
-    "atomic",
-    "assert",
-    "assume",
-    "await",
-    "skip",
-    "spawn",
-    "receive",
-    "lock",
-    "unlock",
-    "try_lock",
-    "wait",
-    "notify_one",
-    "notify_all",
-    "join",
-    "send",
-    "choose",
-    "fetch_add",
-    "swap",
-    "cas",
-];
+pub(super) const STATEMENTS: &str = "let if else while for break continue atomic assert assume await skip spawn receive \
+     lock unlock try_lock wait notify_one notify_all join send choose fetch_add swap cas";
 
 /// What other languages call things.
 const OTHERS: &[(&str, &str)] = &[
@@ -65,14 +39,16 @@ const OTHERS: &[(&str, &str)] = &[
 ];
 
 /// The word of `candidates` that `word` may be meant for.
-pub(super) fn closest(word: &str, candidates: &[&'static str]) -> Option<&'static str> {
+pub(super) fn closest(word: &str, candidates: &'static str) -> Option<&'static str> {
     // Longer than any word of the language by more than the distance allowed.
     if word.len() > 18 {
         return None;
     }
     let lower = word.to_lowercase();
     let foreign = OTHERS.iter().find(|(theirs, _)| *theirs == lower).map(|(_, ours)| *ours);
-    if let Some(ours) = foreign.filter(|ours| ours.contains(' ') || candidates.contains(ours)) {
+    if let Some(ours) =
+        foreign.filter(|ours| ours.contains(' ') || candidates.split(' ').any(|word| word == *ours))
+    {
         return Some(ours);
     }
     let allowed = match word.len() {
@@ -80,7 +56,7 @@ pub(super) fn closest(word: &str, candidates: &[&'static str]) -> Option<&'stati
         3..=5 => 1,
         _ => 2,
     };
-    let near = candidates.iter().map(|candidate| (distance(&lower, candidate), *candidate));
+    let near = candidates.split(' ').map(|candidate| (distance(&lower, candidate), candidate));
     near.filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, word)| word)
