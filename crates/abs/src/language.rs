@@ -1,8 +1,9 @@
 //! The language: from text to a [`Model`].
 //!
-//! Files are cut into tokens and parsed into syntax trees; what is wrong there is reported, and nothing else. Then all
-//! modules together are given their meaning: names are found, types checked, and everything is lowered on the way. What is
-//! wrong there is reported too, as much as can be told apart, without going on about what follows from it.
+//! Files are cut into tokens and parsed into syntax trees; what is wrong there is reported, and nothing else.
+//! Then all modules together are given their meaning: names are found, types checked, and everything is
+//! lowered on the way. What is wrong there is reported too, as much as can be told apart, without going on
+//! about what follows from it.
 
 mod accessor;
 mod apply;
@@ -11,7 +12,6 @@ mod body;
 mod class;
 mod compiler;
 mod declare;
-mod diagnostic;
 mod effect;
 mod expr;
 mod lexer;
@@ -28,21 +28,10 @@ mod types;
 mod world;
 
 use compiler::Compiler;
-pub use diagnostic::{Diagnostic, place, render};
+use mazurka_syntax::MOST_ERRORS;
+pub use mazurka_syntax::{Diagnostic, Source, place, render};
 
-use crate::model::{Model, SourceFile, Span};
-
-/// Errors after which it gives up.
-const MOST_ERRORS: usize = 20;
-
-/// A file of a program.
-#[derive(Clone, Debug, Default)]
-pub struct Source {
-    /// The name, as the user gave it.
-    pub name: String,
-    /// The text.
-    pub text: String,
-}
+use crate::model::{Model, Span};
 
 /// A dialect of the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,23 +45,23 @@ pub enum Dialect {
 /// How a program is read.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// None: found out. A program that has `new cog` is of the legacy dialect. Other old forms (`~` for `!`, `case` as
-    /// a statement, `if c then a else b`) say nothing about what `new` means, and are of both.
+    /// None: found out. A program that has `new cog` is of the legacy dialect. Other old forms (`~` for `!`,
+    /// `case` as a statement, `if c then a else b`) say nothing about what `new` means, and are of both.
     pub dialect: Option<Dialect>,
-    /// Other initial values for variables that are declared at the top level of the main block: name and expression.
+    /// Other initial values for variables that are declared at the top level of the main block: name and
+    /// expression.
     pub parameters: Vec<(String, String)>,
 }
 
-/// The files that places of [`Diagnostic`]s and of the model are in: the standard library, the sources, the parameters.
-pub fn files(sources: &[Source], options: &Options) -> Vec<SourceFile> {
-    let library = SourceFile { name: "ABS.StdLib".to_string(), text: library::TEXT.to_string() };
-    let sources =
-        sources.iter().map(|source| SourceFile { name: source.name.clone(), text: source.text.clone() });
+/// The files that places of [`Diagnostic`]s and of the model are in: the standard library, the sources, the
+/// parameters.
+pub fn files(sources: &[Source], options: &Options) -> Vec<Source> {
+    let library = Source { name: "ABS.StdLib".to_string(), text: library::TEXT.to_string() };
     let parameters = options
         .parameters
         .iter()
-        .map(|(name, text)| SourceFile { name: format!("--param {name}"), text: text.clone() });
-    std::iter::once(library).chain(sources).chain(parameters).collect()
+        .map(|(name, text)| Source { name: format!("--param {name}"), text: text.clone() });
+    std::iter::once(library).chain(sources.iter().cloned()).chain(parameters).collect()
 }
 
 /// Checks a program and lowers it.

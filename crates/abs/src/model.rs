@@ -1,38 +1,23 @@
 //! A program, resolved and checked: what the language half of this crate makes and the machine runs.
 //!
-//! Names are gone, numbers are in their place: a variable is a [`Slot`] of its body's frame, a field an index into the
-//! fields of its class, a constructor, function, class or method an index into the [`Model`]. Types are gone too, but for
-//! what a step at run time needs (`implements`, `as`). What was sugar in the source is spelled out: traits are
-//! flattened, `x = await o!m()` is a call, an await and a get, template strings are concatenations, `list[..]` is built
-//! of constructors, field initialisers and the init block are one body, accessors are functions. Every statement and
-//! every expression that can fail has its [`Span`].
+//! Names are gone, numbers are in their place: a variable is a [`Slot`] of its body's frame, a field an index
+//! into the fields of its class, a constructor, function, class or method an index into the [`Model`]. Types
+//! are gone too, but for what a step at run time needs (`implements`, `as`). What was sugar in the source is
+//! spelled out: traits are flattened, `x = await o!m()` is a call, an await and a get, template strings are
+//! concatenations, `list[..]` is built of constructors, field initialisers and the init block are one body,
+//! accessors are functions. Every statement and every expression that can fail has its [`Span`].
 
 // Where a name says what a field is, no sentence repeats it.
 #![allow(missing_docs)]
 
 use num_bigint::BigInt;
 
-/// A place in the sources: a file, and bytes in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Span {
-    /// Which of [`Model::files`]. The standard library is one of them, the first.
-    pub file: u32,
-    pub start: u32,
-    pub end: u32,
-}
-
-/// A file of the program.
-#[derive(Clone, Debug)]
-pub struct SourceFile {
-    /// As the user named it.
-    pub name: String,
-    pub text: String,
-}
+pub use mazurka_syntax::{Source as SourceFile, Span};
 
 macro_rules! index {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u32);
 
         impl $name {
@@ -66,6 +51,7 @@ index! {
 /// A checked program.
 #[derive(Clone, Debug)]
 pub struct Model {
+    /// What places are in: the standard library first.
     pub files: Vec<SourceFile>,
     /// The constructors that the machine itself makes are where [`Known`] says.
     pub constructors: Vec<Constructor>,
@@ -80,8 +66,9 @@ pub struct Model {
     pub main: Body,
 }
 
-/// Constructors that the machine makes or looks for. `Unit`, `True` and `False` are no constructors: they are values of their own.
-#[derive(Clone, Copy, Debug)]
+/// Constructors that the machine makes or looks for. `Unit`, `True` and `False` are no constructors: they are
+/// values of their own.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
     pub nil: ConstructorId,
     pub cons: ConstructorId,
@@ -94,7 +81,8 @@ pub struct Known {
     pub object_dead: ConstructorId,
     /// `ClassCastException`, of `as`.
     pub class_cast: ConstructorId,
-    /// `lookupUnsafe`, `head` and the like fail with this: a pattern that matches nothing, as in the standard library.
+    /// `lookupUnsafe`, `head` and the like fail with this: a pattern that matches nothing, as in the standard
+    /// library.
     pub error: ConstructorId,
 }
 
@@ -178,8 +166,8 @@ pub struct Class {
     pub fields: Vec<Field>,
     /// How many of the fields are class parameters.
     pub parameters: u32,
-    /// Field initialisers in the order of the source, then the init block. Has no parameters. No statement of it
-    /// releases, blocks, or can be told from one step of the creator.
+    /// Field initialisers in the order of the source, then the init block. Has no parameters. No statement of
+    /// it releases, blocks, or can be told from one step of the creator.
     pub init: Body,
     /// `run`, if there is one: called asynchronously after init.
     pub run: Option<MethodId>,
@@ -208,7 +196,8 @@ pub struct Method {
 /// Code with its own variables.
 #[derive(Clone, Debug)]
 pub struct Body {
-    /// The names of the variables, parameters first. A name may occur more than once (nested blocks, pattern variables).
+    /// The names of the variables, parameters first. A name may occur more than once (nested blocks, pattern
+    /// variables).
     pub slots: Vec<String>,
     pub statements: Vec<Statement>,
     /// Of the whole, for "the end of".
@@ -225,8 +214,8 @@ pub struct Statement {
 /// A statement.
 #[derive(Clone, Debug)]
 pub enum StatementKind {
-    /// The value of an expression, assigned. A declaration is an assignment to its slot; one without an initial value
-    /// assigns `null`, which the type checker allows for references and futures only.
+    /// The value of an expression, assigned. A declaration is an assignment to its slot; one without an
+    /// initial value assigns `null`, which the type checker allows for references and futures only.
     Assign(Target, Expr),
     /// Something with an effect, its result assigned if there is a target.
     Effect(Option<Target>, Effect),
@@ -257,7 +246,7 @@ pub enum StatementKind {
     Suspend,
 }
 
-/// What is assigned to.
+/// A variable or a field: what is assigned to, or compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     Slot(Slot),
@@ -340,8 +329,8 @@ pub enum Closure {
     Function(FunctionId),
     /// A function parameter of this function, passed on.
     Slot(Slot),
-    /// `(Int x) => e`. Its parameters are slots of the frame that it is in, as its free variables are; `this` and fields
-    /// mean what they mean there.
+    /// `(Int x) => e`. Its parameters are slots of the frame that it is in, as its free variables are; `this`
+    /// and fields mean what they mean there.
     Lambda { parameters: Vec<Slot>, body: Box<Expr> },
 }
 
@@ -377,12 +366,33 @@ pub enum Pattern {
     Wildcard,
     /// Binds a variable.
     Bind(Slot),
-    /// A variable that has a value: compared.
-    Equal(Expr),
+    /// A variable or a field that has a value: compared.
+    Equal(Target),
     Unit,
     Bool(bool),
     Int(BigInt),
     Text(String),
     Null,
     Construct(ConstructorId, Vec<Pattern>),
+}
+
+impl Pattern {
+    /// Calls `with` for the pattern and all patterns within it.
+    pub(crate) fn each(&self, with: &mut impl FnMut(&Pattern)) {
+        with(self);
+        if let Pattern::Construct(_, parts) = self {
+            parts.iter().for_each(|part| part.each(with));
+        }
+    }
+
+    /// The fields that it compares with.
+    pub(crate) fn compared_fields(&self) -> Vec<u32> {
+        let mut fields = Vec::new();
+        self.each(&mut |part| {
+            if let Pattern::Equal(Target::Field(field)) = part {
+                fields.push(field.0);
+            }
+        });
+        fields
+    }
 }

@@ -1,9 +1,9 @@
 //! Values of ABS programs: numbers of any size, texts, data, references to objects and futures, sets.
 //!
-//! Values are shared, never changed: a copy costs a count. Nothing here recurses over the depth of a value, so a list may
-//! be as long as memory allows. Equality and order are structural; data are ordered by the name of the constructor,
-//! then by arguments; objects and futures by their names in the creation tree, so that the order is the same in every
-//! interleaving and in every run.
+//! Values are shared, never changed: a copy costs a count. Nothing here recurses over the depth of a value,
+//! so a list may be as long as memory allows. Equality and order are structural; data are ordered by the name
+//! of the constructor, then by arguments; objects and futures by their names in the creation tree, so that
+//! the order is the same in every interleaving and in every run.
 
 mod number;
 mod show;
@@ -27,8 +27,8 @@ pub struct Reference {
     pub id: u32,
     /// For an object: which class it is of.
     pub class: u32,
-    /// For an object: the path of the task that created it, and how many objects that task had created before. For
-    /// a future: the path of its task.
+    /// For an object: the path of the task that created it, and how many objects that task had created
+    /// before. For a future: the path of its task.
     pub path: Box<[u32]>,
 }
 
@@ -161,7 +161,8 @@ impl Value {
     }
 }
 
-/// Takes values apart without recursion: a list dropped by the compiler's own code would use the stack for each cell.
+/// Takes values apart without recursion: a list dropped by the compiler's own code would use the stack for
+/// each cell.
 impl Drop for Data {
     fn drop(&mut self) {
         if !self.arguments.iter().any(Value::is_nested) {

@@ -1,5 +1,5 @@
-//! The standard library and the smaller forms of the language: they do what the reference implementation does. Each program
-//! checks itself.
+//! The standard library and the smaller forms of the language: they do what the reference implementation
+//! does. Each program checks itself.
 
 use crate::machine_support::{Seen, check, program, search};
 use mazurka_explore::{Algorithm, Options, Order, explore};

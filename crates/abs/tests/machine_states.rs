@@ -44,7 +44,8 @@ fn states(deadlocks: &BTreeSet<Deadlock>) -> BTreeSet<Option<State>> {
     deadlocks.iter().map(|(_, state)| state.clone()).collect()
 }
 
-/// Final states, failures and deadlocks are those that brute force finds, or `optimal` where that is too much.
+/// Final states, failures and deadlocks are those that brute force finds, or `optimal` where that is too
+/// much.
 #[test]
 fn nothing_is_lost() {
     for (name, n) in [

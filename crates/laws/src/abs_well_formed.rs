@@ -232,7 +232,7 @@ impl Checker<'_> {
     fn pattern(&self, pattern: &Pattern) -> Checked {
         match pattern {
             Pattern::Bind(slot) => self.slot(*slot),
-            Pattern::Equal(expr) => self.expr(expr),
+            Pattern::Equal(variable) => self.target(*variable),
             Pattern::Construct(constructor, parts) => {
                 let arity =
                     self.model.constructors.get(constructor.index()).map(|known| known.arity as usize);

@@ -2,8 +2,8 @@
 
 use crate::ast::BinaryOp;
 
-/// The value of an operator on two numbers; none if it fails. `&&` and `||` are here for constants, where both sides
-/// are known.
+/// The value of an operator on two numbers; none if it fails. `&&` and `||` are here for constants, where
+/// both sides are known.
 #[inline]
 pub(crate) fn binary(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
     Some(match op {

@@ -1,31 +1,23 @@
 //! The syntax tree of a `.maz` file.
 //!
-//! Trees compare equal regardless of where they stand in a file, so that a printed program can be compared with
-//! what it was printed from, and programs can be made without a file.
+//! Trees compare equal regardless of where they stand in a file, so that a printed program can be compared
+//! with what it was printed from, and programs can be made without a file.
 
-/// A stretch of the source text, in bytes. All spans are equal: they are no part of the program.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Span {
-    /// The first byte.
-    pub start: u32,
-    /// The byte after the last.
-    pub end: u32,
-}
-
-impl PartialEq for Span {
-    fn eq(&self, _: &Span) -> bool {
-        true
-    }
-}
-impl Eq for Span {}
+pub use mazurka_syntax::Span;
 
 /// A name, with its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Eq)]
 pub struct Name {
     /// The name.
     pub text: String,
     /// Where it stands.
     pub span: Span,
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Name) -> bool {
+        self.text == other.text
+    }
 }
 
 impl Name {
@@ -133,12 +125,18 @@ pub struct Block {
 }
 
 /// A statement, with its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Eq)]
 pub struct Stmt {
     /// What it is.
     pub kind: StmtKind,
     /// Where it stands.
     pub span: Span,
+}
+
+impl PartialEq for Stmt {
+    fn eq(&self, other: &Stmt) -> bool {
+        self.kind == other.kind
+    }
 }
 
 /// A shared or local variable that is assigned, or an object that is named: `x`, `a[e]`.
@@ -290,12 +288,18 @@ pub enum Component {
 }
 
 /// An expression, with its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Eq)]
 pub struct Expr {
     /// What it is.
     pub kind: ExprKind,
     /// Where it stands.
     pub span: Span,
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Expr) -> bool {
+        self.kind == other.kind
+    }
 }
 
 /// What an expression is.

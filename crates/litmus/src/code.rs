@@ -1,10 +1,10 @@
 //! Compiled programs.
 //!
-//! A body (of a process or a task) is a stretch of [`Line`]s that ends with `Exit` or `Finish`. A process stands at a
-//! line, its program counter; lines that touch nothing shared are not steps and are run through on the way to the
-//! next one that is. Expressions are trees of [`Node`]s in one table. The body of an atomic block is a [`Tree`],
-//! because it is run by one step as a whole and because [static footprints](crate::machine) follow both sides of
-//! its branches.
+//! A body (of a process or a task) is a stretch of [`Line`]s that ends with `Exit` or `Finish`. A process
+//! stands at a line, its program counter; lines that touch nothing shared are not steps and are run through
+//! on the way to the next one that is. Expressions are trees of [`Node`]s in one table. The body of an atomic
+//! block is a [`Tree`], because it is run by one step as a whole and because [static
+//! footprints](crate::machine) follow both sides of its branches.
 //!
 //! Invariants: every index is in range of the table it is for; a tree of nodes or statements is at most
 //! [`MAX_NESTING`] deep, so that walking it never exhausts the stack; all numbers that a program's text fixes
@@ -53,7 +53,8 @@ pub(crate) struct Lvalue {
     pub node: NodeId,
 }
 
-/// A lock or condition variable, by the first cell of its declaration; `index` is [`NONE`] unless it is an array.
+/// A lock or condition variable, by the first cell of its declaration; `index` is [`NONE`] unless it is an
+/// array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Object {
     pub decl: u32,
@@ -84,18 +85,12 @@ pub(crate) enum Op {
         to: Lvalue,
         value: NodeId,
     },
-    Add {
-        to: Lvalue,
-        value: NodeId,
-    },
-    Sub {
-        to: Lvalue,
-        value: NodeId,
-    },
-    FetchAdd {
+    /// `+=`, `-=` and `fetch_add`: adds or subtracts; the result is what was there before.
+    Change {
         dest: u32,
         to: Lvalue,
-        value: NodeId,
+        op: BinaryOp,
+        by: NodeId,
     },
     Swap {
         dest: u32,
@@ -114,6 +109,29 @@ pub(crate) enum Op {
     Assert(u32),
     Assume(NodeId),
     Skip,
+}
+
+impl Op {
+    /// The shared variable or cell that it may assign.
+    pub fn target(self) -> Option<Lvalue> {
+        match self {
+            Op::Store { to, .. } | Op::Change { to, .. } | Op::Swap { to, .. } | Op::Cas { to, .. } => {
+                Some(to)
+            }
+            _ => None,
+        }
+    }
+
+    /// The slot of the local variable that it may assign, or [`NONE`].
+    pub fn dest(self) -> u32 {
+        match self {
+            Op::Local { slot: dest, .. }
+            | Op::Change { dest, .. }
+            | Op::Swap { dest, .. }
+            | Op::Cas { dest, .. } => dest,
+            _ => NONE,
+        }
+    }
 }
 
 /// What a line does.
@@ -189,6 +207,23 @@ pub(crate) enum Tree {
     Continue,
 }
 
+impl Tree {
+    /// Calls `with` for each statement of a block, those within others too.
+    pub fn each(body: &[Tree], with: &mut impl FnMut(&Tree)) {
+        for tree in body {
+            with(tree);
+            match tree {
+                Tree::If { arms, otherwise } => {
+                    arms.iter().for_each(|(_, block)| Tree::each(block, with));
+                    Tree::each(otherwise, with);
+                }
+                Tree::For { body, .. } => Tree::each(body, with),
+                Tree::Op(_) | Tree::Break | Tree::Continue => {}
+            }
+        }
+    }
+}
+
 /// An atomic block.
 #[derive(Clone, Debug)]
 pub(crate) struct AtomicCode {
@@ -201,8 +236,8 @@ pub(crate) struct AtomicCode {
     pub on_continue: Pc,
 }
 
-/// A loop outside of atomic blocks. The count is kept in locals without a name, so that assigning the index in the
-/// body does not change how often the loop runs.
+/// A loop outside of atomic blocks. The count is kept in locals without a name, so that assigning the index
+/// in the body does not change how often the loop runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ForCode {
     pub slot: u32,
@@ -365,13 +400,55 @@ pub(crate) struct Image {
     pub initial: Vec<i64>,
     /// The number of variables' cells.
     pub var_cells: u32,
-    /// The first cell of the locks, of the condition variables, and the number of all locations fixed by the text.
+    /// The first cell of the locks, of the condition variables, and the number of all locations fixed by the
+    /// text.
     pub lock_base: u32,
     pub condvar_base: u32,
     pub fixed_locations: u32,
 }
 
 impl Image {
+    /// Calls `with` for each part of an expression, the smaller ones first.
+    pub fn each_node(&self, id: NodeId, with: &mut impl FnMut(NodeId, Node)) {
+        let node = self.nodes[id as usize];
+        match node {
+            Node::Const(_) | Node::Local(_) | Node::Var(_) => {}
+            Node::Cell { index: a, .. } | Node::Neg(a) | Node::Not(a) => self.each_node(a, with),
+            Node::And(a, b) | Node::Or(a, b) | Node::Binary(_, a, b) => {
+                self.each_node(a, with);
+                self.each_node(b, with);
+            }
+        }
+        with(id, node);
+    }
+
+    /// Calls `with` for each expression of an operation; the index of what it assigns is the first. Whom it
+    /// sends to is left to the caller.
+    pub fn each_expr(&self, op: Op, with: &mut impl FnMut(NodeId)) {
+        if let Some(to) = op.target().filter(|to| to.index != NONE) {
+            with(to.index);
+        }
+        match op {
+            Op::Local { value, .. }
+            | Op::Store { value, .. }
+            | Op::Change { by: value, .. }
+            | Op::Swap { value, .. }
+            | Op::Assume(value) => with(value),
+            Op::Cas { old, new, .. } => {
+                with(old);
+                with(new);
+            }
+            Op::Send(send) => self.sends[send as usize].message.iter().for_each(|&part| with(part)),
+            Op::Assert(condition) => with(self.conditions[condition as usize].node),
+            Op::Skip => {}
+        }
+    }
+
+    /// The variable that a cell is of.
+    pub fn var_of(&self, cell: u32) -> u32 {
+        self.vars.partition_point(|var| var.base + var.len <= cell) as u32
+    }
+
     /// Where a span stands; none for what was made without a file.
     pub fn place(&self, span: Span) -> Option<Place> {
         if self.text.is_empty() || span.end == 0 {
@@ -394,7 +471,7 @@ impl Image {
         let named =
             |name: &str, array: bool, at: u32| if array { format!("{name}[{at}]") } else { name.to_owned() };
         if cell < self.var_cells {
-            let var = &self.vars[self.vars.partition_point(|v| v.base + v.len <= cell)];
+            let var = &self.vars[self.var_of(cell) as usize];
             return Some(named(&var.name, var.array, cell - var.base));
         }
         if cell >= self.initial.len() as u32 {

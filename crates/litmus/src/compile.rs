@@ -1,9 +1,9 @@
 //! From syntax trees to compiled programs, with everything checked that can be checked before a run.
 //!
-//! Declarations come first, in order (constants are computed as they are met), then the bodies, then what depends
-//! on all bodies together: which processes end with a step because somebody may join them. Whatever is wrong
-//! becomes a [`Diagnostic`] and compilation goes on, so that a person sees several at a time; nothing runs unless
-//! there is none.
+//! Declarations come first, in order (constants are computed as they are met), then the bodies, then what
+//! depends on all bodies together: which processes end with a step because somebody may join them. Whatever
+//! is wrong becomes a [`Diagnostic`] and compilation goes on, so that a person sees several at a time;
+//! nothing runs unless there is none.
 
 mod atomic;
 mod check;
@@ -15,9 +15,10 @@ mod target;
 
 use std::collections::{HashMap, HashSet};
 
+use mazurka_syntax::{Diagnostic, Source};
+
 use crate::ast::{Ast, Block, Item, Name, Span};
 use crate::code::{Body, Image, Instr, Line, LocalInfo, NONE, Pc};
-use crate::diagnostic::{Diagnostic, Source};
 use crate::litmus::Litmus;
 
 /// Checks a program and makes it runnable; `params` are the values given for its parameters.

@@ -1,10 +1,11 @@
 //! Dead variables: what no code that is left to run can read.
 //!
-//! For each line, the shared variables and the locals that may be read from there on, by whatever way the control may take
-//! and by tasks that may be spawned on it. A read-modify-write reads; an array is read as a whole. Nothing is said of what is
-//! overwritten before it is read: that counts as read. States without their dead variables have the same futures.
+//! For each line, the shared variables and the locals that may be read from there on, by whatever way the
+//! control may take and by tasks that may be spawned on it. A read-modify-write reads; an array is read as a
+//! whole. Nothing is said of what is overwritten before it is read: that counts as read. States without their
+//! dead variables have the same futures.
 
-use crate::code::{ComponentCode, Image, Instr, Lvalue, NONE, Node, NodeId, Object, Op, Peer, Tree};
+use crate::code::{ComponentCode, Image, Instr, NONE, Node, NodeId, Object, Op, Peer, Tree};
 
 /// A set of small numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -158,66 +159,31 @@ impl Finder<'_> {
     }
 
     fn trees(&self, trees: &[Tree], into: &mut Reads) {
-        for tree in trees {
-            match tree {
-                Tree::Op(op) => self.op(*op, into),
-                Tree::If { arms, otherwise } => {
-                    for (condition, body) in arms {
-                        self.node(*condition, into);
-                        self.trees(body, into);
-                    }
-                    self.trees(otherwise, into);
-                }
-                Tree::For { from, to, body, .. } => {
-                    self.node(*from, into);
-                    self.node(*to, into);
-                    self.trees(body, into);
-                }
-                Tree::Break | Tree::Continue => {}
+        Tree::each(trees, &mut |tree| match tree {
+            Tree::Op(op) => self.op(*op, into),
+            Tree::If { arms, .. } => arms.iter().for_each(|(condition, _)| self.node(*condition, into)),
+            Tree::For { from, to, .. } => {
+                self.node(*from, into);
+                self.node(*to, into);
             }
-        }
+            Tree::Break | Tree::Continue => {}
+        });
     }
 
     fn op(&self, op: Op, into: &mut Reads) {
-        match op {
-            Op::Local { value, .. } | Op::Assume(value) => self.node(value, into),
-            Op::Store { to, value } => {
-                self.index(to.index, into);
-                self.node(value, into);
-            }
-            Op::Add { to, value }
-            | Op::Sub { to, value }
-            | Op::FetchAdd { to, value, .. }
-            | Op::Swap { to, value, .. } => {
-                self.cell(to, into);
-                self.node(value, into);
-            }
-            Op::Cas { to, old, new, .. } => {
-                self.cell(to, into);
-                self.node(old, into);
-                self.node(new, into);
-            }
-            Op::Send(send) => {
-                let send = &self.image.sends[send as usize];
-                self.peer(send.to, into);
-                send.message.iter().for_each(|&node| self.node(node, into));
-            }
-            Op::Assert(condition) => {
-                let condition = &self.image.conditions[condition as usize];
-                self.node(condition.node, into);
-                condition.leaves.iter().for_each(|(_, node)| self.node(*node, into));
-            }
-            Op::Skip => {}
+        if let Some(to) = op.target().filter(|_| !matches!(op, Op::Store { .. })) {
+            into.vars.insert(to.var);
+        }
+        self.image.each_expr(op, &mut |expr| self.node(expr, into));
+        if let Op::Send(send) = op {
+            self.peer(self.image.sends[send as usize].to, into);
         }
     }
 
-    fn cell(&self, cell: Lvalue, into: &mut Reads) {
-        into.vars.insert(cell.var);
-        self.index(cell.index, into);
-    }
-
     fn object(&self, object: Object, into: &mut Reads) {
-        self.index(object.index, into);
+        if object.index != NONE {
+            self.node(object.index, into);
+        }
     }
 
     fn peer(&self, peer: Peer, into: &mut Reads) {
@@ -228,32 +194,12 @@ impl Finder<'_> {
         }
     }
 
-    fn index(&self, index: NodeId, into: &mut Reads) {
-        if index != NONE {
-            self.node(index, into);
-        }
-    }
-
-    /// Expressions are not nested deeply: see [`crate::code::MAX_NESTING`].
     fn node(&self, node: NodeId, into: &mut Reads) {
-        match self.image.nodes[node as usize] {
-            Node::Const(_) => {}
+        self.image.each_node(node, &mut |_, part| match part {
             Node::Local(slot) => into.locals.insert(slot),
-            Node::Var(cell) => into.vars.insert(self.var_of(cell)),
-            Node::Cell { var, index } => {
-                into.vars.insert(var);
-                self.node(index, into);
-            }
-            Node::Neg(a) | Node::Not(a) => self.node(a, into),
-            Node::And(a, b) | Node::Or(a, b) | Node::Binary(_, a, b) => {
-                self.node(a, into);
-                self.node(b, into);
-            }
-        }
-    }
-
-    /// The variable that a cell is of.
-    fn var_of(&self, cell: u32) -> u32 {
-        self.image.vars.partition_point(|var| var.base + var.len <= cell) as u32
+            Node::Var(cell) => into.vars.insert(self.image.var_of(cell)),
+            Node::Cell { var, .. } => into.vars.insert(var),
+            _ => {}
+        });
     }
 }

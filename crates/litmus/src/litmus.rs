@@ -40,8 +40,8 @@ impl Litmus {
         Litmus { image: Arc::new(image), rules: LabelRules::default(), may_read: None }
     }
 
-    /// The same program, whose states are told without their dead variables: what no code that is left to run can read
-    /// is taken to be 0. Such states have the same futures, and there are fewer of them.
+    /// The same program, whose states are told without their dead variables: what no code that is left to run
+    /// can read is taken to be 0. Such states have the same futures, and there are fewer of them.
     #[must_use]
     pub fn without_dead_variables(mut self) -> Litmus {
         self.may_read = Some(Arc::new(MayRead::find(&self.image)));

@@ -1,11 +1,12 @@
 //! Runs of compiled programs.
 //!
-//! The run keeps one state, the present one, and what it takes to undo each step since the start ([`process::Mark`],
-//! [`memory::Memory`]): going back costs as much as what is undone. Who is enabled is kept up to date by each step.
+//! The run keeps one state, the present one, and what it takes to undo each step since the start
+//! ([`process::Mark`], [`memory::Memory`]): going back costs as much as what is undone. Who is enabled is
+//! kept up to date by each step.
 //!
 //! Invariants between steps:
 //! * a live process stands at a line that is a step, and every line before it that is none has been run;
-//! * `enabled` holds the live processes whose [`Block`] does not hold them back, and those that overran;
+//! * `enabled` holds the live processes whose [`Wait`] does not hold them back, and those that overran;
 //! * `guarded` holds the live processes with a block other than `Free`;
 //! * names and locations, once given, stay given when the run goes back.
 
@@ -24,15 +25,15 @@ mod sync;
 
 use std::sync::Arc;
 
-use mazurka_program::{Access, Failure, Footprints, Guard, GuardId, Label, Location, Names};
-use mazurka_program::{NamedStates, ProcessId, ProcessSet, Receives, Run, State, States, Stop, Values};
+use mazurka_program::{Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet};
+use mazurka_program::{Receives, Run, States, Stop, Values};
 
 use crate::code::{Image, Instr};
 use crate::dead::MayRead;
 use crate::litmus::LabelRules;
 use footprint::Scratch;
 use memory::Memory;
-use process::{Block, Captured, Mark, Proc, Status, Undo};
+use process::{CapturedGuard, Mark, Proc, Status, Undo, Wait};
 
 /// A `.maz` program that has been started.
 #[derive(Clone, Debug)]
@@ -41,15 +42,15 @@ pub struct LitmusRun {
     machine: Machine,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Machine {
     rules: LabelRules,
     /// What may be read from where on, if states are told without dead variables.
     may_read: Option<Arc<MayRead>>,
     /// Whether labels are static footprints.
     foresee: bool,
-    /// Whether receives and wake-ups have guards in the sense of labels: so it is for static footprints. Unlike
-    /// `foresee` it stays as it is while a step is explained.
+    /// Whether receives and wake-ups have guards in the sense of labels: so it is for static footprints.
+    /// Unlike `foresee` it stays as it is while a step is explained.
     static_guards: bool,
     names: Names,
     memory: Memory,
@@ -62,7 +63,7 @@ struct Machine {
     /// Every change of `enabled`, in order.
     flips: Vec<u32>,
     undo: Vec<Undo>,
-    guards: Vec<Captured>,
+    guards: Vec<CapturedGuard>,
     guard_locals: Vec<i64>,
     /// The parts of all messages sent.
     payload: Vec<i64>,
@@ -76,7 +77,7 @@ struct Machine {
     lines_run: u64,
     /// Whether something other than memory changed that a process may wait for.
     signal: bool,
-    /// See [`eval::Labeller`].
+    /// See [`eval::LabelRecorder`].
     seen: Vec<u32>,
     scratch: Scratch,
 }
@@ -88,31 +89,17 @@ impl LitmusRun {
         rules: LabelRules,
         may_read: Option<Arc<MayRead>>,
     ) -> LitmusRun {
+        let foresee = footprints == Footprints::Static && rules.static_footprints;
         let mut machine = Machine {
             rules,
             may_read,
-            foresee: footprints == Footprints::Static && rules.static_footprints,
-            static_guards: footprints == Footprints::Static && rules.static_footprints,
-            names: Names::new(),
+            foresee,
+            static_guards: foresee,
             memory: Memory::new(&image.initial),
-            procs: Vec::new(),
-            enabled: ProcessSet::new(),
-            guarded: ProcessSet::new(),
-            marks: Vec::new(),
-            saved: Vec::new(),
-            flips: Vec::new(),
-            undo: Vec::new(),
-            guards: Vec::new(),
-            guard_locals: Vec::new(),
-            payload: Vec::new(),
-            failures: Vec::new(),
-            assumed: 0,
             locations: image.fixed_locations,
-            overran: None,
-            lines_run: 0,
             signal: true,
             seen: vec![0; image.fixed_locations as usize],
-            scratch: Scratch::default(),
+            ..Machine::default()
         };
         machine.start(&image);
         LitmusRun { image, machine }
@@ -228,9 +215,9 @@ impl Machine {
         self.failures.truncate(mark.failures as usize);
         self.assumed = mark.assumed;
         let proc = &mut self.procs[mark.process as usize];
-        if mark.core.block != Block::Free {
+        if mark.core.wait != Wait::Free {
             self.guarded.insert(ProcessId(mark.process));
-        } else if proc.core.block != Block::Free {
+        } else if proc.core.wait != Wait::Free {
             self.guarded.remove(ProcessId(mark.process));
         }
         proc.core = mark.core;
@@ -271,7 +258,7 @@ impl Run for LitmusRun {
         let machine = &self.machine;
         machine.marks.capacity() * size_of::<Mark>()
             + machine.undo.capacity() * size_of::<Undo>()
-            + machine.guards.capacity() * size_of::<Captured>()
+            + machine.guards.capacity() * size_of::<CapturedGuard>()
             + machine.flips.capacity() * size_of::<u32>()
             + (machine.saved.capacity() + machine.guard_locals.capacity() + machine.payload.capacity())
                 * size_of::<i64>()
@@ -333,36 +320,9 @@ impl Run for LitmusRun {
     }
 }
 
-impl Receives for LitmusRun {
-    fn would_take(&self, receive: usize, send: usize) -> bool {
-        self.machine.would_take(&self.image, receive, send)
-    }
-}
-
 impl Values for LitmusRun {
     fn value_at(&self, location: Location, depth: usize) -> Option<i64> {
         let has_value = location.0 < self.image.var_cells;
         has_value.then(|| self.machine.memory.at(location.0, depth as u32).0)
-    }
-}
-
-impl States for LitmusRun {
-    fn state(&self) -> State {
-        self.machine.state(&self.image)
-    }
-
-    fn named(&self) -> Option<&dyn NamedStates> {
-        Some(self)
-    }
-}
-
-impl NamedStates for LitmusRun {
-    fn named_state(&self, list: &mut Vec<i64>) {
-        self.machine.named_state(&self.image, list);
-    }
-
-    fn effect(&self, process: ProcessId, accesses: &[Access], list: &mut Vec<i64>) -> bool {
-        self.machine.effect(&self.image, process.0, accesses, list);
-        true
     }
 }

@@ -215,9 +215,9 @@ impl fmt::Display for Head<'_> {
 }
 
 /// An expression as an operand of an operator of this strength or on the right of a weaker one.
-struct Prec<'a>(&'a Expr, u8);
+struct Operand<'a>(&'a Expr, u8);
 
-impl fmt::Display for Prec<'_> {
+impl fmt::Display for Operand<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.kind {
             ExprKind::Number(value) => write!(f, "{value}"),
@@ -235,14 +235,14 @@ impl fmt::Display for Prec<'_> {
                 if apart {
                     write!(f, "{sign}({})", operand)
                 } else {
-                    write!(f, "{sign}{}", Prec(operand, UNARY))
+                    write!(f, "{sign}{}", Operand(operand, UNARY))
                 }
             }
             ExprKind::Binary(op, left, right) => {
                 let strength = precedence(*op);
                 let (open, close) = if strength < self.1 { ("(", ")") } else { ("", "") };
                 let leftmost = if is_comparison(*op) { strength + 1 } else { strength };
-                write!(f, "{open}{} {op} {}{close}", Prec(left, leftmost), Prec(right, strength + 1))
+                write!(f, "{open}{} {op} {}{close}", Operand(left, leftmost), Operand(right, strength + 1))
             }
         }
     }
@@ -250,7 +250,7 @@ impl fmt::Display for Prec<'_> {
 
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Prec(self, 0).fmt(f)
+        Operand(self, 0).fmt(f)
     }
 }
 

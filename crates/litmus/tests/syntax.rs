@@ -412,7 +412,7 @@ fn rendering_takes_every_span_and_every_line() {
         for (start, end) in
             [(0, 0), (0, 1), (1, 0), (1, 2), (2, 700_000), (777, 779), (700_000, 9), (u32::MAX, u32::MAX)]
         {
-            let span = Span { start, end };
+            let span = Span { file: 0, start, end };
             let shown = render(&[Diagnostic::new(span, "wrong").label("here").help("help")], &source, true);
             assert!(shown.contains("wrong") && shown.len() < 4000, "{shown}");
             let (line, column) = place(&source, span);

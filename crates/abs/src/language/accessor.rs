@@ -1,8 +1,10 @@
-//! Accessors: `data D = C(Int size, ..)` declares a function `size`, a case over the constructors that have it.
+//! Accessors: `data D = C(Int size, ..)` declares a function `size`, a case over the constructors that have
+//! it.
+
+use mazurka_syntax::Diagnostic;
 
 use super::ast::{ConstructorDecl, Name};
 use super::compiler::Compiler;
-use super::diagnostic::Diagnostic;
 use super::types::Type;
 use super::world::Value;
 use crate::model::{Expr, ExprKind, Function, FunctionBody, Pattern, Slot, Span};

@@ -1,9 +1,10 @@
 //! Constructors and functions, applied.
 
+use mazurka_syntax::Diagnostic;
+
 use super::ast::{Expr, FunctionArgument, Path};
 use super::body::{Body, Kind, Local};
 use super::compiler::Compiler;
-use super::diagnostic::Diagnostic;
 use super::signature::count;
 use super::types::{FunctionType, Type};
 use super::world::{Entity, Space, Value};
@@ -12,32 +13,31 @@ use crate::model::{self, Closure, ExprKind, FunctionId, Span};
 /// Functions that take functions and whose bodies wait for each other's types.
 const MOST_WAITING: usize = 50;
 
+/// Where something is applied, and the type that is expected there, if one is.
+#[derive(Clone, Copy)]
+pub(crate) struct Site<'t> {
+    pub(crate) span: Span,
+    pub(crate) expected: Option<&'t Type>,
+}
+
+/// What an expression is and its type; none if it was not understood, which has been reported.
+pub(crate) type Lowered = Option<(ExprKind, Type)>;
+
 impl<'a> Body<'_, 'a> {
-    pub(crate) fn construct(
-        &mut self,
-        path: &Path<'a>,
-        arguments: &[Expr<'a>],
-        span: Span,
-        expected: Option<&Type>,
-    ) -> (ExprKind, Type) {
+    pub(crate) fn construct(&mut self, path: &Path<'a>, arguments: &[Expr<'a>], site: Site) -> Lowered {
         let Some(Entity::Constructor(number)) = self.compiler.lookup(self.module, Space::Constructor, path)
         else {
             self.infer_all(arguments);
-            return (ExprKind::Unit, Type::Error);
+            return None;
         };
         let constructor = self.compiler.world.constructors[number].clone();
         let metas = self.inference.fresh_list(self.compiler.world.data(constructor.data).parameters.len());
         let ty = Type::Data(constructor.data, metas.clone());
-        if let Some(expected) = expected {
-            self.inference.hint(&self.compiler.world, &ty, expected);
-        }
+        self.hint(&ty, site);
         let wanted: Vec<(Option<String>, Type)> =
-            constructor.arguments.iter().map(|ty| (None, self.instance(ty, &metas, span))).collect();
-        let Some(mut arguments) =
-            self.arguments(&constructor.name, arguments, &wanted, span, constructor.span)
-        else {
-            return (ExprKind::Unit, Type::Error);
-        };
+            constructor.arguments.iter().map(|ty| (None, self.instance(ty, &metas, site.span))).collect();
+        let mut arguments =
+            self.arguments(&constructor.name, arguments, &wanted, site.span, constructor.span)?;
         let kind = match constructor.value {
             Value::Unit => ExprKind::Unit,
             Value::Bool(value) => ExprKind::Bool(value),
@@ -47,7 +47,23 @@ impl<'a> Body<'_, 'a> {
                 ExprKind::Apply { function, arguments, closures: Vec::new() }
             }
         };
-        (kind, ty)
+        Some((kind, ty))
+    }
+
+    /// Lets what is expected say what type arguments may be.
+    fn hint(&mut self, ty: &Type, site: Site) {
+        if let Some(expected) = site.expected {
+            self.inference.hint(&self.compiler.world, ty, expected);
+        }
+    }
+
+    /// The function of a name. If there is none, what is wrong with its arguments is reported all the same.
+    fn function(&mut self, space: Space, path: &Path<'a>, arguments: &[Expr<'a>]) -> Option<FunctionId> {
+        if let Some(Entity::Function(function)) = self.compiler.lookup(self.module, space, path) {
+            return Some(function);
+        }
+        self.infer_all(arguments);
+        None
     }
 
     /// A type of a declaration, with what stands for its type parameters.
@@ -61,7 +77,7 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    fn infer_all(&mut self, arguments: &[Expr<'a>]) {
+    pub(crate) fn infer_all(&mut self, arguments: &[Expr<'a>]) {
         for argument in arguments {
             self.infer(argument, None);
         }
@@ -93,49 +109,35 @@ impl<'a> Body<'_, 'a> {
         Some(arguments.iter().zip(parameters).map(check).collect())
     }
 
-    pub(crate) fn apply(
-        &mut self,
-        path: &Path<'a>,
-        arguments: &[Expr<'a>],
-        span: Span,
-        expected: Option<&Type>,
-    ) -> (ExprKind, Type) {
+    pub(crate) fn apply(&mut self, path: &Path<'a>, arguments: &[Expr<'a>], site: Site) -> Lowered {
         if path.qualifier.is_none()
             && let Some(Local::Function { index, slot }) = self.local(path.name.text).cloned()
         {
-            return self.apply_parameter(index, slot, path.name.text, arguments, span);
+            return self.apply_parameter(index, slot, path.name.text, arguments, site.span);
         }
-        let Some(Entity::Function(function)) = self.compiler.lookup(self.module, Space::Function, path)
-        else {
-            self.infer_all(arguments);
-            return (ExprKind::Unit, Type::Error);
-        };
-        let info = &self.compiler.world.functions[function.index()];
-        if info.name == "random" && info.span.file == 0 {
-            let diagnostic = Diagnostic::new(span, "`random` can't stand inside an expression")
+        let function = self.function(Space::Function, path, arguments)?;
+        if self.compiler.world.is_library(function, "random") {
+            let diagnostic = Diagnostic::new(site.span, "`random` can't stand inside an expression")
                 .label("this has an effect")
                 .help("declare a variable for it first: `Int x = random(n);`");
             self.report(diagnostic);
         }
-        self.apply_function(function, &[], arguments, span, expected)
+        self.apply_function(function, &[], arguments, site)
     }
 
     /// Calls a function that is a parameter of this one. Its type is what its calls say.
     fn apply_parameter(
         &mut self,
         index: usize,
-        slot: model::Slot,
+        function: model::Slot,
         name: &str,
         arguments: &[Expr<'a>],
         span: Span,
-    ) -> (ExprKind, Type) {
-        let function = self.parameter_type(index, arguments.len());
-        let wanted: Vec<(Option<String>, Type)> =
-            function.parameters.into_iter().map(|ty| (None, ty)).collect();
-        match self.arguments(name, arguments, &wanted, span, span) {
-            Some(arguments) => (ExprKind::ApplySlot { function: slot, arguments }, function.result),
-            None => (ExprKind::Unit, Type::Error),
-        }
+    ) -> Lowered {
+        let ty = self.parameter_type(index, arguments.len());
+        let wanted: Vec<(Option<String>, Type)> = ty.parameters.into_iter().map(|ty| (None, ty)).collect();
+        let arguments = self.arguments(name, arguments, &wanted, span, span)?;
+        Some((ExprKind::ApplySlot { function, arguments }, ty.result))
     }
 
     /// The type of a function parameter; the first use says how many arguments it takes.
@@ -156,25 +158,24 @@ impl<'a> Body<'_, 'a> {
         path: &Path<'a>,
         functions: &[FunctionArgument<'a>],
         arguments: &[Expr<'a>],
-        span: Span,
-        expected: Option<&Type>,
-    ) -> (ExprKind, Type) {
-        let Some(Entity::Function(function)) = self.compiler.lookup(self.module, Space::SecondOrder, path)
-        else {
-            self.infer_all(arguments);
-            return (ExprKind::Unit, Type::Error);
-        };
-        let itself = matches!(self.kind, Kind::Function(own) if own == function);
-        if !itself {
-            if self.compiler.in_progress.contains(&function) || self.compiler.in_progress.len() > MOST_WAITING
-            {
+        site: Site,
+    ) -> Lowered {
+        let function = self.function(Space::SecondOrder, path, arguments)?;
+        let in_progress = &self.compiler.in_progress;
+        if !self.is_itself(function) {
+            if in_progress.contains(&function) || in_progress.len() > MOST_WAITING {
                 let what = "functions that take functions and call each other in a circle";
-                self.report(super::refuse::diagnostic(span, what));
-                return (ExprKind::Unit, Type::Error);
+                self.report(super::refuse::diagnostic(site.span, what));
+                return None;
             }
             self.compiler.lower_function(function);
         }
-        self.apply_function(function, functions, arguments, span, expected)
+        self.apply_function(function, functions, arguments, site)
+    }
+
+    /// Whether this is the body of the function.
+    fn is_itself(&self, function: FunctionId) -> bool {
+        matches!(self.kind, Kind::Function(own) if own == function)
     }
 
     fn apply_function(
@@ -182,21 +183,19 @@ impl<'a> Body<'_, 'a> {
         function: FunctionId,
         functions: &[FunctionArgument<'a>],
         arguments: &[Expr<'a>],
-        span: Span,
-        expected: Option<&Type>,
-    ) -> (ExprKind, Type) {
+        site: Site,
+    ) -> Lowered {
+        let span = site.span;
         let info = self.compiler.world.functions[function.index()].clone();
-        // A call of itself, in a function that takes functions, is at the same types: else those can't be inferred.
-        let itself =
-            matches!(self.kind, Kind::Function(own) if own == function) && !info.functions.is_empty();
+        // A call of itself, in a function that takes functions, is at the same types: else those can't be
+        // inferred.
+        let itself = self.is_itself(function) && !info.functions.is_empty();
         let types: Vec<Type> = match itself {
             true => (0..info.type_parameters.len() as u32).map(Type::Variable).collect(),
             false => self.inference.fresh_list(info.type_parameters.len()),
         };
         let result = self.instance(&info.result, &types, span);
-        if let Some(expected) = expected {
-            self.inference.hint(&self.compiler.world, &result, expected);
-        }
+        self.hint(&result, site);
         let instance = |(name, ty): &(String, Type)| (Some(name.clone()), self.instance(ty, &types, span));
         let wanted: Vec<(Option<String>, Type)> = info.parameters.iter().map(instance).collect();
         let arguments = self.arguments(&info.name, arguments, &wanted, span, info.span);
@@ -204,7 +203,7 @@ impl<'a> Body<'_, 'a> {
             let (wanted, found) = (count(info.functions.len(), "function"), functions.len());
             let diagnostic = Diagnostic::new(span, format!("`{}` takes {wanted}, found {found}", info.name));
             self.report(diagnostic.also(info.span, "declared here"));
-            return (ExprKind::Unit, Type::Error);
+            return None;
         }
         let mut closures = Vec::with_capacity(functions.len());
         for (index, argument) in functions.iter().enumerate() {
@@ -212,16 +211,9 @@ impl<'a> Body<'_, 'a> {
                 true => None,
                 false => info.functions[index].1.as_ref().map(|ty| self.function_instance(ty, &types, span)),
             };
-            let own = itself.then_some(index);
-            match self.closure(argument, ty, own, span) {
-                Some(closure) => closures.push(closure),
-                None => return (ExprKind::Unit, Type::Error),
-            }
+            closures.push(self.closure(argument, ty, itself.then_some(index), span)?);
         }
-        match arguments {
-            Some(arguments) => (ExprKind::Apply { function, arguments, closures }, result),
-            None => (ExprKind::Unit, Type::Error),
-        }
+        Some((ExprKind::Apply { function, arguments: arguments?, closures }, result))
     }
 
     fn function_instance(&mut self, ty: &FunctionType, types: &[Type], span: Span) -> FunctionType {
@@ -229,7 +221,8 @@ impl<'a> Body<'_, 'a> {
         FunctionType { parameters, result: self.instance(&ty.result, types, span) }
     }
 
-    /// A function that is passed; `own` is the parameter that it is passed for in a call of this function by itself.
+    /// A function that is passed; `own` is the parameter that it is passed for in a call of this function by
+    /// itself.
     fn closure(
         &mut self,
         argument: &FunctionArgument<'a>,
@@ -261,12 +254,9 @@ impl<'a> Body<'_, 'a> {
             self.fits(path, &given, &wanted);
             return Some(Closure::Slot(slot));
         }
-        let Some(Entity::Function(function)) = self.compiler.lookup(self.module, Space::Function, path)
-        else {
-            return None;
-        };
+        let function = self.function(Space::Function, path, &[])?;
         let info = self.compiler.world.functions[function.index()].clone();
-        if info.name == "random" && info.span.file == 0 {
+        if self.compiler.world.is_library(function, "random") {
             let diagnostic = Diagnostic::new(path.span, "`random` can't be passed to a function");
             self.report(diagnostic.label("this has an effect"));
             return None;
@@ -291,12 +281,8 @@ impl<'a> Body<'_, 'a> {
     fn fits(&mut self, path: &Path<'a>, given: &FunctionType, wanted: &FunctionType) {
         let name = path.name.text;
         if given.parameters.len() != wanted.parameters.len() {
-            self.wrong_arity(
-                path.span,
-                &format!("`{name}` takes"),
-                given.parameters.len(),
-                wanted.parameters.len(),
-            );
+            let who = format!("`{name}` takes");
+            self.wrong_arity(path.span, &who, given.parameters.len(), wanted.parameters.len());
             return;
         }
         for (given, wanted) in given.parameters.iter().zip(&wanted.parameters) {
@@ -344,18 +330,9 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// `f[a, b]`: the function gets a list.
-    pub(crate) fn variadic(
-        &mut self,
-        path: &Path<'a>,
-        elements: &[Expr<'a>],
-        span: Span,
-        expected: Option<&Type>,
-    ) -> (ExprKind, Type) {
-        let Some(Entity::Function(function)) = self.compiler.lookup(self.module, Space::Function, path)
-        else {
-            self.infer_all(elements);
-            return (ExprKind::Unit, Type::Error);
-        };
+    pub(crate) fn variadic(&mut self, path: &Path<'a>, elements: &[Expr<'a>], site: Site) -> Lowered {
+        let span = site.span;
+        let function = self.function(Space::Function, path, elements)?;
         let info = self.compiler.world.functions[function.index()].clone();
         let list = self.compiler.world.basics.list;
         let element = match info.parameters.as_slice() {
@@ -365,22 +342,20 @@ impl<'a> Body<'_, 'a> {
                     format!("`{}` does not take a list, so it has no form with brackets", info.name);
                 self.report(Diagnostic::new(span, message).also(info.span, "declared here"));
                 self.infer_all(elements);
-                return (ExprKind::Unit, Type::Error);
+                return None;
             }
         };
         let types = self.inference.fresh_list(info.type_parameters.len());
         let result = self.instance(&info.result, &types, span);
-        if let Some(expected) = expected {
-            self.inference.hint(&self.compiler.world, &result, expected);
-        }
+        self.hint(&result, site);
         let element = self.instance(&element, &types, span);
         let elements: Vec<model::Expr> = elements.iter().map(|part| self.check(part, &element)).collect();
-        let constructors = self.compiler.world.data(list).constructors.clone();
-        let [nil, cons] = constructors[..] else { return (ExprKind::Unit, Type::Error) };
+        let world = &self.compiler.world;
+        let [nil, cons] = world.data(list).constructors[..] else { return None };
         let [Value::Constructor(nil), Value::Constructor(cons)] =
-            [nil, cons].map(|number| self.compiler.world.constructors[number].value)
+            [nil, cons].map(|number| world.constructors[number].value)
         else {
-            return (ExprKind::Unit, Type::Error);
+            return None;
         };
         let end = model::Expr { kind: ExprKind::Construct(nil, Vec::new()), span };
         let whole = elements.into_iter().rev().fold(end, |rest, element| model::Expr {
@@ -388,10 +363,10 @@ impl<'a> Body<'_, 'a> {
             span,
         });
         // `list` itself is the list.
-        if info.name == "list" && info.span.file == 0 {
-            return (whole.kind, result);
+        if world.is_library(function, "list") {
+            return Some((whole.kind, result));
         }
-        (ExprKind::Apply { function, arguments: vec![whole], closures: Vec::new() }, result)
+        Some((ExprKind::Apply { function, arguments: vec![whole], closures: Vec::new() }, result))
     }
 }
 
@@ -418,11 +393,8 @@ impl<'a> Compiler<'a> {
             let slot = body.slot(name.text);
             body.bind(*name, Local::Function { index, slot });
         }
-        let lowered = body.check_for(
-            expr,
-            &info.result,
-            Some((declared.result.span, "what the function gives".into())),
-        );
+        let context = Some((declared.result.span, "what the function gives".to_string()));
+        let lowered = body.check_for(expr, &info.result, context);
         let types = std::mem::take(&mut body.function_types);
         let resolve = |ty: &Type| strip(body.inference.resolve(ty).unwrap_or(Type::Error));
         let types: Vec<Option<FunctionType>> = types

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use mazurka_syntax::Diagnostic;
+
 use super::ast::{Expr, Name, TypeUse};
 use super::compiler::Compiler;
-use super::diagnostic::Diagnostic;
 use super::suggest::did_you_mean;
 use super::types::{FunctionType, Inference, Type};
-use crate::model::{self, ClassId, ExprKind, FieldId, FunctionId, Slot, Span};
+use crate::model::{self, ClassId, FieldId, FunctionId, Slot, Span, Statement, StatementKind, Target};
 
 /// What a body belongs to.
 #[derive(Clone, Debug)]
@@ -41,7 +42,7 @@ struct Binding {
 }
 
 /// A lowered expression and its type.
-pub(crate) struct Typed {
+pub(crate) struct TypedExpr {
     pub(crate) expr: model::Expr,
     pub(crate) ty: Type,
 }
@@ -61,6 +62,8 @@ pub(crate) struct Body<'c, 'a> {
     pub(crate) original: Option<String>,
     pub(crate) inference: Inference,
     pub(crate) slots: Vec<String>,
+    /// The statements of the block at hand, as far as they are lowered.
+    pub(crate) out: Vec<Statement>,
     /// What is known of the function parameters.
     pub(crate) function_types: Vec<Option<FunctionType>>,
     names: HashMap<&'a str, Vec<Binding>>,
@@ -83,6 +86,7 @@ impl<'c, 'a> Body<'c, 'a> {
             original: None,
             inference: Inference::default(),
             slots: Vec::new(),
+            out: Vec::new(),
             function_types: Vec::new(),
             names: HashMap::new(),
             bound: Vec::new(),
@@ -113,6 +117,19 @@ impl<'c, 'a> Body<'c, 'a> {
         Slot(self.slots.len() as u32 - 1)
     }
 
+    pub(crate) fn emit(&mut self, kind: StatementKind, span: Span) {
+        self.out.push(Statement { kind, span });
+    }
+
+    /// What is lowered in a scope of its own: a part of another statement.
+    pub(crate) fn lowered_apart(&mut self, lower: impl FnOnce(&mut Self)) -> Vec<Statement> {
+        let before = std::mem::take(&mut self.out);
+        self.open();
+        lower(self);
+        self.close();
+        std::mem::replace(&mut self.out, before)
+    }
+
     /// Declares a variable in the innermost scope.
     pub(crate) fn declare(&mut self, name: Name<'a>, ty: Type) -> Slot {
         let slot = self.slot(name.text);
@@ -123,8 +140,8 @@ impl<'c, 'a> Body<'c, 'a> {
     pub(crate) fn bind(&mut self, name: Name<'a>, local: Local) {
         let depth = self.scopes.len();
         let bindings = self.names.entry(name.text).or_default();
-        // Parameters, which are outside of all scopes, have been compared with each other before. To a method's
-        // variables they are of the same block.
+        // Parameters, which are outside of all scopes, have been compared with each other before. To a
+        // method's variables they are of the same block.
         let is_body = depth == 1 && matches!(self.kind, Kind::Method);
         if let Some(other) = bindings.last()
             && depth > 0
@@ -151,11 +168,11 @@ impl<'c, 'a> Body<'c, 'a> {
     }
 
     /// A variable or a field, whichever is nearer.
-    pub(crate) fn variable(&self, name: &str) -> Option<(ExprKind, Type)> {
+    pub(crate) fn variable(&self, name: &str) -> Option<(Target, Type)> {
         match self.local(name) {
-            Some(Local::Variable { slot, ty }) => Some((ExprKind::Slot(*slot), ty.clone())),
+            Some(Local::Variable { slot, ty }) => Some((Target::Slot(*slot), ty.clone())),
             Some(Local::Function { .. }) => None,
-            None => self.field(name).map(|(field, ty)| (ExprKind::Field(field), ty)),
+            None => self.field(name).map(|(field, ty)| (Target::Field(field), ty)),
         }
     }
 
@@ -178,14 +195,11 @@ impl<'c, 'a> Body<'c, 'a> {
         let help = did_you_mean(name.text, locals.chain(fields));
         let is_function = || {
             let found = self.compiler.world.find(self.module, super::world::Space::Function, name.text);
-            matches!(found, super::world::Found::One(_))
+            matches!(found, super::world::NameLookup::One(_))
                 .then(|| format!("`{0}` is a function: `{0}(..)`", name.text))
         };
         let help = help.or_else(is_function);
-        self.report(match help {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic,
-        });
+        self.report(diagnostic.help_if(help));
     }
 
     /// What to say of a field that has no value yet.
@@ -251,10 +265,7 @@ impl<'c, 'a> Body<'c, 'a> {
             None => diagnostic,
         };
         let help = self.remedy(expected, found);
-        self.report(match help {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic,
-        });
+        self.report(diagnostic.help_if(help));
     }
 
     /// What to do about some mismatches.

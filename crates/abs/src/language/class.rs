@@ -2,11 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use mazurka_syntax::Diagnostic;
+
 use super::ast::{ClassDecl, Name};
 use super::body::{Body, Kind};
 use super::compiler::Compiler;
-use super::diagnostic::Diagnostic;
-use super::traits::Flat;
+use super::traits::FlatMethod;
 use super::types::{Inference, Type};
 use super::world::{FieldInfo, MethodInfo};
 use crate::model::{
@@ -154,7 +155,7 @@ impl<'a> Compiler<'a> {
         });
     }
 
-    fn check_run(&mut self, method: &Flat) {
+    fn check_run(&mut self, method: &FlatMethod) {
         let signature = &method.declared.signature;
         if !signature.parameters.is_empty() {
             let diagnostic = Diagnostic::new(signature.name.span, "`run` has no parameters")
@@ -163,7 +164,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn lower_method(&mut self, class: ClassId, method: &Flat<'a>) -> model::Body {
+    fn lower_method(&mut self, class: ClassId, method: &FlatMethod<'a>) -> model::Body {
         let info = self.world.classes[class.index()].methods.get(&method.name).cloned();
         let signature = &method.declared.signature;
         let mut body = Body::new(self, method.module, Kind::Method);
@@ -175,15 +176,14 @@ impl<'a> Compiler<'a> {
             body.declare(parameter.name, ty);
         }
         body.result = info.as_ref().map_or(Type::Error, |info| info.result.clone());
-        let statements = body.method_block(&method.declared.body, signature.name, &signature.result);
-        model::Body { slots: body.slots, statements, span: method.declared.body.span }
+        body.method_block(&method.declared.body, signature.name, &signature.result);
+        model::Body { slots: body.slots, statements: body.out, span: method.declared.body.span }
     }
 
     /// Field initialisers in their order, then the init block.
     fn lower_init(&mut self, module: usize, id: ClassId, class: &'a ClassDecl<'a>) -> model::Body {
         let mut body = Body::new(self, module, Kind::Init);
         body.class = Some(id);
-        let mut out = Vec::new();
         for (at, field) in class.fields.iter().enumerate() {
             let at = class.parameters.len() + at;
             // What is declared further down has no value yet.
@@ -197,14 +197,14 @@ impl<'a> Compiler<'a> {
                     super::effect::Right::Pure(null, ty)
                 }
             };
-            body.assign(Some(Target::Field(FieldId(at as u32))), right, field.span, &mut out);
+            body.assign(Some(Target::Field(FieldId(at as u32))), right, field.span);
         }
         body.visible_fields = usize::MAX;
         if let Some(block) = &class.init {
-            body.block(block, &mut out);
+            body.block(block);
         }
         let span = class.init.as_ref().map_or(class.span, |block| block.span);
-        model::Body { slots: body.slots, statements: out, span }
+        model::Body { slots: body.slots, statements: body.out, span }
     }
 
     /// Reports calls in the initialisation, of methods of the object itself, that may wait.
@@ -256,8 +256,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Notes whether the method that is called on what stands at a place is declared never to wait. A method of a trait is
-    /// lowered for each class that uses it, and the last answer is for the present class.
+    /// Notes whether the method that is called on what stands at a place is declared never to wait. A method
+    /// of a trait is lowered for each class that uses it, and the last answer is for the present class.
     pub(crate) fn note_atomic(&mut self, callee: Span, atomic: bool) {
         match atomic {
             true => self.atomic_calls.insert(callee),

@@ -1,19 +1,20 @@
 //! From syntax trees to a model, in phases: what is declared, what its types are, what the bodies do.
 //!
-//! Each phase reports what is wrong and goes on; what could not be understood has [`Type::Error`], about which nobody
-//! complains a second time.
+//! Each phase reports what is wrong and goes on; what could not be understood has [`Type::Error`], about
+//! which nobody complains a second time.
 
 use std::collections::{HashMap, HashSet};
+
+use mazurka_syntax::{Diagnostic, MOST_ERRORS};
 
 use super::ast::{
     Block, ClassDecl, Declaration, Expr, FunctionDecl, InterfaceDecl, Module, Name, Path, TraitExpr, TypeUse,
 };
-use super::diagnostic::Diagnostic;
 use super::suggest::did_you_mean;
-use super::traits::Flat;
+use super::traits::FlatMethod;
 use super::types::Type;
-use super::world::{Entity, Found, Space, World};
-use super::{Dialect, MOST_ERRORS, refuse};
+use super::world::{Entity, NameLookup, Space, World};
+use super::{Dialect, refuse};
 use crate::model::{self, FunctionId, Span};
 
 /// What is made of the sources so far.
@@ -42,7 +43,7 @@ pub(crate) struct Compiler<'a> {
     pub(crate) classes: Vec<(usize, model::ClassId, &'a ClassDecl<'a>)>,
     pub(crate) traits: Vec<(usize, Name<'a>, &'a TraitExpr<'a>)>,
     /// The methods of each class.
-    pub(crate) flat: Vec<Vec<Flat<'a>>>,
+    pub(crate) flat: Vec<Vec<FlatMethod<'a>>>,
     pub(crate) constructors: Vec<model::Constructor>,
     /// By number; none: not lowered yet.
     pub(crate) lowered: Vec<Option<model::Function>>,
@@ -154,39 +155,36 @@ impl<'a> Compiler<'a> {
     /// What a name means, or a report that it means nothing.
     pub(crate) fn lookup(&mut self, module: usize, space: Space, path: &Path) -> Option<Entity> {
         let name = path.name.text;
-        let found = match &path.qualifier {
-            None => self.world.find(module, space, name),
-            Some(qualifier) => self.world.find_qualified(module, space, qualifier, name),
-        };
-        if let Found::One(entity) = found {
+        let found = self.world.find_path(module, space, path);
+        if let NameLookup::One(entity) = found {
             return Some(entity);
         }
-        let excused =
-            self.world.modules[module].is_broken && matches!(found, Found::Nothing | Found::NoModule);
+        let excused = self.world.modules[module].is_broken
+            && matches!(found, NameLookup::Nothing | NameLookup::NoModule);
         if self.full() || excused {
             return None;
         }
         let diagnostic = match found {
-            Found::Ambiguous(a, b) => {
+            NameLookup::Ambiguous(a, b) => {
                 let (a, b) = (&self.world.modules[a].name, &self.world.modules[b].name);
                 Diagnostic::new(path.span, format!("`{name}` is imported from `{a}` and from `{b}`"))
                     .label("which of them is not clear")
                     .help(format!("write `{a}.{name}` or `{b}.{name}`"))
             }
-            Found::Hidden(from) => {
+            NameLookup::Hidden(from) => {
                 let from = &self.world.modules[from];
                 Diagnostic::new(path.span, format!("`{}` does not export `{name}`", from.name))
                     .label("not exported")
                     .also(from.span, "the module")
                     .help(format!("write `export {name};` there"))
             }
-            Found::NotImported(from) => {
+            NameLookup::NotImported(from) => {
                 let from = &self.world.modules[from].name;
                 Diagnostic::new(path.span, format!("`{}` is not imported", path.full()))
                     .help(format!("write `import {from}.{name};` or `import {name} from {from};`"))
             }
-            Found::NoModule => self.no_module(path.span, path.qualifier.as_deref().unwrap_or_default()),
-            Found::Nothing | Found::One(_) => self.nothing(module, space, path),
+            NameLookup::NoModule => self.no_module(path.span, path.qualifier.as_deref().unwrap_or_default()),
+            NameLookup::Nothing | NameLookup::One(_) => self.nothing(module, space, path),
         };
         self.report(diagnostic);
         None
@@ -235,7 +233,7 @@ impl<'a> Compiler<'a> {
 
     /// A remark if the name is that of another kind of thing.
     fn other_kind(&self, module: usize, space: Space, name: &str) -> Option<String> {
-        let is = |space: Space| matches!(self.world.find(module, space, name), Found::One(_));
+        let is = |space: Space| matches!(self.world.find(module, space, name), NameLookup::One(_));
         match space {
             Space::Type if is(Space::Class) => {
                 Some(format!("`{name}` is a class; objects are known by their interfaces"))

@@ -1,8 +1,9 @@
 //! The first phase: numbers for everything that is declared, and what modules import and export.
 
+use mazurka_syntax::Diagnostic;
+
 use super::ast::{ClassDecl, Clause, DataDecl, Declaration, InterfaceDecl, Name, Path};
 use super::compiler::{Compiler, noun};
-use super::diagnostic::Diagnostic;
 use super::refuse;
 use super::suggest::did_you_mean;
 use super::types::Type;
@@ -271,11 +272,8 @@ impl<'a> Compiler<'a> {
             }
             _ => {
                 let message = format!("the module `{}` has nothing called `{name}`", info.name);
-                let diagnostic = Diagnostic::new(path.span, message).label("unknown");
-                match did_you_mean(name, info.declared.keys().map(String::as_str)) {
-                    Some(help) => diagnostic.help(help),
-                    None => diagnostic,
-                }
+                let help = did_you_mean(name, info.declared.keys().map(String::as_str));
+                Diagnostic::new(path.span, message).label("unknown").help_if(help)
             }
         };
         self.report(diagnostic);
@@ -314,10 +312,6 @@ impl<'a> Compiler<'a> {
         }
         let diagnostic = Diagnostic::new(path.span, format!("the module has nothing called `{name}`"));
         let help = did_you_mean(name, info.declared.keys().map(String::as_str));
-        let diagnostic = diagnostic.label("can't be exported");
-        self.report(match help {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic,
-        });
+        self.report(diagnostic.label("can't be exported").help_if(help));
     }
 }

@@ -1,13 +1,15 @@
 //! What has an effect: new objects, calls, `get`, `random`. Each is a statement of its own.
 
+use mazurka_syntax::Diagnostic;
+
 use super::Dialect;
 use super::ast::{Expr, ExprKind, Name, Path, Where};
 use super::body::{Body, Kind};
-use super::diagnostic::Diagnostic;
+use super::expr::Context;
 use super::suggest::did_you_mean;
 use super::types::Type;
-use super::world::{Entity, Found, MethodInfo, Space};
-use crate::model::{self, Effect, Guard, Slot, Span, Statement, StatementKind, Target};
+use super::world::{Entity, MethodInfo, NameLookup, Space};
+use crate::model::{self, Effect, Guard, Slot, Span, StatementKind, Target};
 
 /// The right-hand side of an assignment, or an expression that is a statement.
 pub(crate) enum Right {
@@ -18,6 +20,11 @@ pub(crate) enum Right {
 }
 
 impl Right {
+    /// Of what was not understood, which has been reported.
+    fn unknown(span: Span) -> Right {
+        Right::Pure(model::Expr { kind: model::ExprKind::Unit, span }, Type::Error)
+    }
+
     pub(crate) fn ty(&self) -> &Type {
         match self {
             Right::Pure(_, ty) | Right::Effect(_, ty) | Right::Awaited(_, ty) => ty,
@@ -83,12 +90,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// A right-hand side of the type that is expected; `context` says why it is.
-    pub(crate) fn right_of(
-        &mut self,
-        expr: &Expr<'a>,
-        expected: &Type,
-        context: super::expr::Context,
-    ) -> Right {
+    pub(crate) fn right_of(&mut self, expr: &Expr<'a>, expected: &Type, context: Context) -> Right {
         let pure =
             !is_effect(expr) && !matches!(&expr.kind, ExprKind::Apply(path, _) if self.is_random(path));
         if pure {
@@ -103,41 +105,34 @@ impl<'a> Body<'_, 'a> {
         right
     }
 
-    /// The statements that compute a right-hand side and assign it.
-    pub(crate) fn assign(
-        &mut self,
-        target: Option<Target>,
-        right: Right,
-        span: Span,
-        out: &mut Vec<Statement>,
-    ) {
-        let mut emit = |kind| out.push(Statement { kind, span });
-        match (right, target) {
-            (Right::Pure(expr, _), Some(target)) => emit(StatementKind::Assign(target, expr)),
-            (Right::Pure(expr, _), None) => {
-                let slot = self.slot("_");
-                emit(StatementKind::Assign(Target::Slot(slot), expr));
+    /// Computes a right-hand side and assigns it.
+    pub(crate) fn assign(&mut self, target: Option<Target>, right: Right, span: Span) {
+        match right {
+            Right::Pure(expr, _) => {
+                let target = target.unwrap_or_else(|| Target::Slot(self.slot("_")));
+                self.emit(StatementKind::Assign(target, expr), span);
             }
-            (Right::Effect(effect, _), target) => emit(StatementKind::Effect(target, effect)),
-            (Right::Awaited(call, _), target) => {
+            Right::Effect(effect, _) => self.emit(StatementKind::Effect(target, effect), span),
+            Right::Awaited(call, _) => {
                 let future = self.slot("_");
                 let read = || model::Expr { kind: model::ExprKind::Slot(future), span };
-                emit(StatementKind::Effect(Some(Target::Slot(future)), call));
-                emit(StatementKind::Await(Guard::Future(read())));
-                if let Some(target) = target {
-                    emit(StatementKind::Effect(Some(target), Effect::Get(read())));
+                self.emit(StatementKind::Effect(Some(Target::Slot(future)), call), span);
+                self.emit(StatementKind::Await(Guard::Future(read())), span);
+                if target.is_some() {
+                    self.emit(StatementKind::Effect(target, Effect::Get(read())), span);
                 }
             }
         }
     }
 
-    /// A right-hand side as an expression: what has an effect is done before, and its result kept in a variable.
-    pub(crate) fn as_expr(&mut self, right: Right, span: Span, out: &mut Vec<Statement>) -> model::Expr {
+    /// A right-hand side as an expression: what has an effect is done before, and its result kept in a
+    /// variable.
+    pub(crate) fn as_expr(&mut self, right: Right, span: Span) -> model::Expr {
         match right {
             Right::Pure(expr, _) => expr,
             right => {
                 let slot: Slot = self.slot("_");
-                self.assign(Some(Target::Slot(slot)), right, span, out);
+                self.assign(Some(Target::Slot(slot)), right, span);
                 model::Expr { kind: model::ExprKind::Slot(slot), span }
             }
         }
@@ -164,10 +159,8 @@ impl<'a> Body<'_, 'a> {
         }
         let local = place == Where::Local || (place == Where::Plain && legacy);
         let Some(Entity::Class(class)) = self.compiler.lookup(self.module, Space::Class, path) else {
-            for argument in arguments {
-                self.infer(argument, None);
-            }
-            return Right::Pure(model::Expr { kind: model::ExprKind::Unit, span }, Type::Error);
+            self.infer_all(arguments);
+            return Right::unknown(span);
         };
         let info = &self.compiler.world.classes[class.index()];
         let (name, declared) = (info.name.clone(), info.span);
@@ -203,9 +196,7 @@ impl<'a> Body<'_, 'a> {
         let typed = self.infer(callee, None);
         let number = self.compiler.world.method_name(method.text);
         let Some(info) = self.find_method(&typed.ty, method, callee.span) else {
-            for argument in arguments {
-                self.infer(argument, None);
-            }
+            self.infer_all(arguments);
             // Nothing more is said of what is unknown.
             let arguments = Vec::new();
             return Call { callee: typed.expr, method: number, arguments, ty: Type::Error, atomic: true };
@@ -257,10 +248,7 @@ impl<'a> Body<'_, 'a> {
             Type::Interface(_) => Some("what is not in the interface is private to the class".to_string()),
             _ => None,
         });
-        self.report(match help {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic,
-        });
+        self.report(diagnostic.help_if(help));
         None
     }
 
@@ -276,7 +264,7 @@ impl<'a> Body<'_, 'a> {
                 .label("this method modifies none")
                 .help("`original(..)` stands in methods of a trait that `modifies` others of the same name");
             self.report(diagnostic);
-            return Right::Pure(model::Expr { kind: model::ExprKind::Unit, span }, Type::Error);
+            return Right::unknown(span);
         };
         let method = self.compiler.world.method_name(&name);
         let parameters: Vec<_> = info.parameters.into_iter().map(|(name, ty)| (Some(name), ty)).collect();
@@ -292,11 +280,8 @@ impl<'a> Body<'_, 'a> {
             return false;
         }
         let world = &self.compiler.world;
-        let found = match &path.qualifier {
-            None => world.find(self.module, Space::Function, "random"),
-            Some(qualifier) => world.find_qualified(self.module, Space::Function, qualifier, "random"),
-        };
-        matches!(found, Found::One(Entity::Function(id)) if world.functions[id.index()].span.file == 0)
+        let found = world.find_path(self.module, Space::Function, path);
+        matches!(found, NameLookup::One(Entity::Function(id)) if world.is_library(id, "random"))
     }
 
     fn random(&mut self, arguments: &[Expr<'a>], span: Span) -> Right {
@@ -305,7 +290,7 @@ impl<'a> Body<'_, 'a> {
         let parameters = [(Some("below".to_string()), int.clone())];
         match self.arguments("random", arguments, &parameters, span, span).map(|mut found| found.pop()) {
             Some(Some(bound)) => Right::Effect(Effect::Random(bound), int),
-            _ => Right::Pure(model::Expr { kind: model::ExprKind::Unit, span }, Type::Error),
+            _ => Right::unknown(span),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Expressions without effects: checked and lowered.
 
+use mazurka_syntax::Diagnostic;
+
 use super::Dialect;
+use super::apply::{Lowered, Site};
 use super::ast::{Expr, ExprKind as Kind, Path, Pattern};
-use super::body::{Body, Typed};
-use super::diagnostic::Diagnostic;
+use super::body::{Body, TypedExpr};
 use super::types::Type;
-use super::world::{Entity, Space};
-use crate::model::{self, Binary, ExprKind, InterfaceId, Span};
+use crate::model::{self, Binary, ExprKind, InterfaceId, Span, Target};
 
 /// Expressions within each other that are looked at.
 const MOST_DEPTH: usize = 300;
@@ -19,20 +20,8 @@ impl<'a> Body<'_, 'a> {
     pub(crate) fn check_for(&mut self, expr: &Expr<'a>, expected: &Type, context: Context) -> model::Expr {
         let kind = match &expr.kind {
             // The parts are checked, so that the place of an error is that of the part.
-            Kind::If(condition, yes, no) => {
-                let condition = self.condition(condition);
-                let yes = self.check_for(yes, expected, context.clone());
-                let no = self.check_for(no, expected, context);
-                ExprKind::If(Box::new(condition), Box::new(yes), Box::new(no))
-            }
-            Kind::Case(subject, branches) => {
-                let subject = self.infer(subject, None);
-                let branches = branches.iter().map(|(pattern, body)| {
-                    let check = |this: &mut Self| this.check_for(body, expected, context.clone());
-                    self.branch(pattern, &subject.ty, check)
-                });
-                let branches = branches.collect();
-                ExprKind::Case(Box::new(subject.expr), branches)
+            Kind::If(..) | Kind::Case(..) => {
+                self.alternatives(expr, &mut |this, part| this.check_for(part, expected, context.clone()))
             }
             Kind::Let(parameter, value, body) => {
                 let (slot, value) = self.let_value(parameter, value);
@@ -83,79 +72,82 @@ impl<'a> Body<'_, 'a> {
     }
 
     /// The type of an expression, and what it is. What is expected only helps to find type arguments.
-    pub(crate) fn infer(&mut self, expr: &Expr<'a>, expected: Option<&Type>) -> Typed {
+    pub(crate) fn infer(&mut self, expr: &Expr<'a>, expected: Option<&Type>) -> TypedExpr {
         // One expression is not that deep, but a function whose type is needed may be looked at in between.
-        if self.compiler.depth > MOST_DEPTH {
+        let lowered = if self.compiler.depth > MOST_DEPTH {
             self.report(Diagnostic::new(expr.span, "functions that take functions are nested too deeply"));
-            let kind = ExprKind::Unit;
-            return Typed { expr: model::Expr { kind, span: expr.span }, ty: Type::Error };
-        }
-        self.compiler.depth += 1;
-        let typed = self.infer_open(expr, expected);
-        self.compiler.depth -= 1;
-        typed
+            None
+        } else {
+            self.compiler.depth += 1;
+            let lowered = self.infer_open(expr, Site { span: expr.span, expected });
+            self.compiler.depth -= 1;
+            lowered
+        };
+        let (kind, ty) = lowered.unwrap_or((ExprKind::Unit, Type::Error));
+        let ty = self.resolved_outside(ty, expr.span);
+        TypedExpr { expr: model::Expr { kind, span: expr.span }, ty }
     }
 
-    fn infer_open(&mut self, expr: &Expr<'a>, expected: Option<&Type>) -> Typed {
-        let (kind, ty) = match &expr.kind {
+    fn infer_open(&mut self, expr: &Expr<'a>, site: Site) -> Lowered {
+        Some(match &expr.kind {
             Kind::Int(number) => (ExprKind::Int(number.clone()), self.basic(|basics| basics.int)),
             Kind::Text(text) => (ExprKind::Text(text.clone()), self.basic(|basics| basics.string)),
             Kind::Template(parts) => self.template(parts, expr.span),
-            Kind::This => self.this(expr.span),
+            Kind::This => return self.this(expr.span),
             Kind::Null => (ExprKind::Null, Type::Null),
-            Kind::Name(path) => self.name(path),
-            Kind::Field(name) => match self.field(name.text) {
-                Some((field, ty)) => (ExprKind::Field(field), ty),
-                None => {
+            Kind::Name(path) => return self.name(path),
+            Kind::Field(name) => {
+                let Some((field, ty)) = self.field(name.text) else {
                     self.unknown_field(*name);
-                    (ExprKind::Unit, Type::Error)
-                }
-            },
+                    return None;
+                };
+                (ExprKind::Field(field), ty)
+            }
             Kind::Dot(inner, name) => {
                 self.infer(inner, None);
                 self.not_a_field(name.span);
-                (ExprKind::Unit, Type::Error)
+                return None;
             }
-            Kind::Construct(path, arguments) => self.construct(path, arguments, expr.span, expected),
-            Kind::Apply(path, arguments) => self.apply(path, arguments, expr.span, expected),
+            Kind::Construct(path, arguments) => return self.construct(path, arguments, site),
+            Kind::Apply(path, arguments) => return self.apply(path, arguments, site),
             Kind::ApplyFunctions(path, functions, arguments) => {
-                self.apply_functions(path, functions, arguments, expr.span, expected)
+                return self.apply_functions(path, functions, arguments, site);
             }
-            Kind::Variadic(path, elements) => self.variadic(path, elements, expr.span, expected),
+            Kind::Variadic(path, elements) => return self.variadic(path, elements, site),
             Kind::Not(inner) => {
                 let inner = self.condition(inner);
                 (ExprKind::Not(Box::new(inner)), self.basic(|basics| basics.bool))
             }
             Kind::Negate(inner) => self.negate(inner),
-            Kind::Binary(operator, left, right) => self.binary(*operator, left, right),
-            Kind::If(..) | Kind::Case(..) => self.alternatives(expr, expected),
+            Kind::Binary(operator, left, right) => return self.binary(*operator, left, right),
+            Kind::If(..) | Kind::Case(..) => {
+                let mut joined = None;
+                let kind = self
+                    .alternatives(expr, &mut |this, part| this.alternative(part, site.expected, &mut joined));
+                (kind, joined.map_or(Type::Error, |(ty, _)| ty))
+            }
             Kind::Let(parameter, value, body) => {
                 let (slot, value) = self.let_value(parameter, value);
-                let body = self.infer(body, expected);
+                let body = self.infer(body, site.expected);
                 self.close();
                 (ExprKind::Let(slot, Box::new(value), Box::new(body.expr)), body.ty)
             }
             Kind::Implements(inner, interface) => {
                 let (inner, interface) = self.cast(inner, interface);
-                let bool = self.basic(|basics| basics.bool);
-                match interface {
-                    Some(interface) => (ExprKind::Implements(Box::new(inner), interface), bool),
-                    None => (ExprKind::Unit, bool),
-                }
+                let kind = interface
+                    .map_or(ExprKind::Unit, |interface| ExprKind::Implements(Box::new(inner), interface));
+                (kind, self.basic(|basics| basics.bool))
             }
-            Kind::As(inner, interface) => match self.cast(inner, interface) {
-                (inner, Some(interface)) => {
-                    (ExprKind::As(Box::new(inner), interface), Type::Interface(interface))
-                }
-                (_, None) => (ExprKind::Unit, Type::Error),
-            },
+            Kind::As(inner, interface) => {
+                let (inner, interface) = self.cast(inner, interface);
+                let interface = interface?;
+                (ExprKind::As(Box::new(inner), interface), Type::Interface(interface))
+            }
             Kind::New(..) | Kind::Call { .. } | Kind::SyncCall { .. } | Kind::Get(_) | Kind::Original(_) => {
                 self.effect_inside(expr);
-                (ExprKind::Unit, Type::Error)
+                return None;
             }
-        };
-        let ty = self.resolved_outside(ty, expr.span);
-        Typed { expr: model::Expr { kind, span: expr.span }, ty }
+        })
     }
 
     /// A type that is small enough, with its meta variables.
@@ -173,36 +165,34 @@ impl<'a> Body<'_, 'a> {
         self.compiler.world.basic(which)
     }
 
-    pub(crate) fn this(&mut self, span: Span) -> (ExprKind, Type) {
-        match self.class {
-            Some(class) => (ExprKind::This, Type::Class(class)),
-            None => {
-                let where_ = match self.kind {
-                    super::body::Kind::Function(_) => "a function",
-                    _ => "the main block",
-                };
-                self.report(
-                    Diagnostic::new(span, format!("there is no `this` in {where_}")).label("no object"),
-                );
-                (ExprKind::Unit, Type::Error)
-            }
+    pub(crate) fn this(&mut self, span: Span) -> Lowered {
+        if let Some(class) = self.class {
+            return Some((ExprKind::This, Type::Class(class)));
         }
+        let where_ = match self.kind {
+            super::body::Kind::Function(_) => "a function",
+            _ => "the main block",
+        };
+        self.report(Diagnostic::new(span, format!("there is no `this` in {where_}")).label("no object"));
+        None
     }
 
-    fn name(&mut self, path: &Path<'a>) -> (ExprKind, Type) {
+    fn name(&mut self, path: &Path<'a>) -> Lowered {
         if path.qualifier.is_none() {
-            if let Some(variable) = self.variable(path.name.text) {
-                return variable;
+            match self.variable(path.name.text) {
+                Some((Target::Slot(slot), ty)) => return Some((ExprKind::Slot(slot), ty)),
+                Some((Target::Field(field), ty)) => return Some((ExprKind::Field(field), ty)),
+                None => {}
             }
             if self.local(path.name.text).is_some() {
                 let message =
                     format!("`{0}` is a function: it can be called, `{0}(..)`, or passed on", path.name.text);
                 self.report(Diagnostic::new(path.span, message).label("no value"));
-                return (ExprKind::Unit, Type::Error);
+                return None;
             }
         }
         self.unknown_variable(path.name);
-        (ExprKind::Unit, Type::Error)
+        None
     }
 
     pub(crate) fn unknown_field(&mut self, name: super::ast::Name) {
@@ -219,11 +209,7 @@ impl<'a> Body<'_, 'a> {
         let help = super::suggest::did_you_mean(name.text, fields);
         let help =
             help.or_else(|| self.local(name.text).map(|_| "it is a variable, without `this.`".to_string()));
-        let diagnostic = Diagnostic::new(name.span, message).label("unknown field");
-        self.report(match help {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic,
-        });
+        self.report(Diagnostic::new(name.span, message).label("unknown field").help_if(help));
     }
 
     pub(crate) fn not_a_field(&mut self, span: Span) {
@@ -302,86 +288,81 @@ impl<'a> Body<'_, 'a> {
         int
     }
 
-    fn binary(&mut self, operator: Binary, left: &Expr<'a>, right: &Expr<'a>) -> (ExprKind, Type) {
+    fn binary(&mut self, operator: Binary, left: &Expr<'a>, right: &Expr<'a>) -> Lowered {
         use Binary::*;
         let bool = self.basic(|basics| basics.bool);
         match operator {
             Or | And => {
                 let (left, right) = (self.condition(left), self.condition(right));
-                (ExprKind::Binary(operator, Box::new(left), Box::new(right)), bool)
+                Some((ExprKind::Binary(operator, Box::new(left), Box::new(right)), bool))
             }
             Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual => {
                 let a = self.infer(left, None);
                 let b = self.infer(right, Some(&a.ty));
                 if self.join(&a.ty, &b.ty).is_none() {
-                    self.mismatch(
-                        right.span,
-                        &a.ty,
-                        &b.ty,
-                        Some((left.span, "compared with this".to_string())),
-                    );
+                    let context = Some((left.span, "compared with this".to_string()));
+                    self.mismatch(right.span, &a.ty, &b.ty, context);
                 }
-                (ExprKind::Binary(operator, Box::new(a.expr), Box::new(b.expr)), bool)
+                Some((ExprKind::Binary(operator, Box::new(a.expr), Box::new(b.expr)), bool))
             }
             _ => self.arithmetic(operator, left, right),
         }
     }
 
-    fn arithmetic(&mut self, operator: Binary, left: &Expr<'a>, right: &Expr<'a>) -> (ExprKind, Type) {
+    fn arithmetic(&mut self, operator: Binary, left: &Expr<'a>, right: &Expr<'a>) -> Lowered {
         let (int, rat) = (self.basic(|basics| basics.int), self.basic(|basics| basics.rat));
         let string = self.basic(|basics| basics.string);
         let a = self.infer(left, None);
         let b = self.infer(right, None);
-        let texts = [(&a, left), (&b, right)]
-            .map(|(typed, _)| self.inference.resolve(&typed.ty) == Some(string.clone()));
-        let make =
-            |operator, a: Typed, b: Typed| ExprKind::Binary(operator, Box::new(a.expr), Box::new(b.expr));
+        let texts = [&a, &b].map(|typed| self.inference.resolve(&typed.ty) == Some(string.clone()));
+        let make = |operator, a: TypedExpr, b: TypedExpr| {
+            ExprKind::Binary(operator, Box::new(a.expr), Box::new(b.expr))
+        };
         if operator == Binary::Add && texts.contains(&true) {
-            for (typed, place) in [(&a, left), (&b, right)] {
+            for (typed, place, other) in [(&a, left, right), (&b, right, left)] {
                 if !self.sub(&typed.ty, &string) {
-                    let other = if place.span == left.span { right.span } else { left.span };
-                    self.mismatch(place.span, &string, &typed.ty, Some((other, "added to this".to_string())));
+                    let context = Some((other.span, "added to this".to_string()));
+                    self.mismatch(place.span, &string, &typed.ty, context);
                 }
             }
-            return (make(Binary::Concatenate, a, b), string);
+            return Some((make(Binary::Concatenate, a, b), string));
         }
         let types = [self.number(&a.ty, left.span), self.number(&b.ty, right.span)];
         if types.contains(&Type::Error) {
-            return (ExprKind::Unit, Type::Error);
+            return None;
         }
         let ints = types.iter().all(|ty| *ty == int);
-        match operator {
+        Some(match operator {
             Binary::Divide if ints && self.compiler.dialect == Dialect::Legacy => {
                 (make(Binary::DivideInts, a, b), int)
             }
             Binary::Divide => (make(operator, a, b), rat),
             _ => (make(operator, a, b), if ints { int } else { rat }),
-        }
+        })
     }
 
-    /// An if or a case of which no type is known before.
-    fn alternatives(&mut self, expr: &Expr<'a>, expected: Option<&Type>) -> (ExprKind, Type) {
-        let mut joined: Option<(Type, Span)> = None;
-        let kind = match &expr.kind {
+    /// An if or a case, each of whose possible values is lowered by `lower`.
+    fn alternatives(
+        &mut self,
+        expr: &Expr<'a>,
+        lower: &mut dyn FnMut(&mut Self, &Expr<'a>) -> model::Expr,
+    ) -> ExprKind {
+        match &expr.kind {
             Kind::If(condition, yes, no) => {
                 let condition = self.condition(condition);
-                let yes = self.alternative(yes, expected, &mut joined);
-                let no = self.alternative(no, expected, &mut joined);
+                let (yes, no) = (lower(self, yes), lower(self, no));
                 ExprKind::If(Box::new(condition), Box::new(yes), Box::new(no))
             }
             Kind::Case(subject, branches) => {
                 let subject = self.infer(subject, None);
-                let mut lowered = Vec::with_capacity(branches.len());
-                for (pattern, body) in branches {
-                    let joined = &mut joined;
-                    let infer = |this: &mut Self| this.alternative(body, expected, joined);
-                    lowered.push(self.branch(pattern, &subject.ty, infer));
-                }
-                ExprKind::Case(Box::new(subject.expr), lowered)
+                let branches = branches
+                    .iter()
+                    .map(|(pattern, body)| self.branch(pattern, &subject.ty, |this| lower(this, body)))
+                    .collect();
+                ExprKind::Case(Box::new(subject.expr), branches)
             }
             _ => ExprKind::Unit,
-        };
-        (kind, joined.map_or(Type::Error, |(ty, _)| ty))
+        }
     }
 
     /// One of several possible values: all of them must have a type in common.
@@ -412,15 +393,7 @@ impl<'a> Body<'_, 'a> {
         if !self.sub(&typed.ty, &object) {
             self.mismatch(inner.span, &object, &typed.ty, None);
         }
-        let interface = match self.compiler.lookup(self.module, Space::Type, interface) {
-            Some(Entity::Interface(interface)) => Some(interface),
-            Some(_) => {
-                let message = format!("`{}` is not an interface", interface.full());
-                self.report(Diagnostic::new(interface.span, message).label("expected an interface"));
-                None
-            }
-            None => None,
-        };
+        let interface = self.compiler.resolve_interface(self.module, interface);
         (typed.expr, interface)
     }
 }

@@ -1,19 +1,18 @@
 //! The standard library: read, checked and lowered once, and the base of every program.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::compiler::Compiler;
 use super::parser::parse;
-use super::world::{Basics, DataId, Entity, Space, Value, World};
+use super::world::{Basics, Entity, Space, Value, World};
 use super::{Dialect, world};
-use crate::model::{Builtin, Constructor, ConstructorId, Function, FunctionId, InterfaceId, Known};
+use crate::model::{Builtin, Constructor, ConstructorId, Function, FunctionId, Known};
 
 /// Its text, written in the language itself.
 pub(crate) const TEXT: &str = include_str!("../stdlib.abs");
 
 /// What is declared before a program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Base {
     pub(crate) world: World,
     pub(crate) constructors: Vec<Constructor>,
@@ -26,7 +25,7 @@ pub(crate) fn library() -> &'static (Base, Known) {
     LIBRARY.get_or_init(|| {
         let parsed = parse(0, TEXT);
         assert!(parsed.diagnostics.is_empty(), "the standard library is broken: {:?}", parsed.diagnostics);
-        let mut compiler = Compiler::new(empty(), &parsed.modules, Dialect::Current);
+        let mut compiler = Compiler::new(Base::default(), &parsed.modules, Dialect::Current);
         compiler.is_library = true;
         compiler.declare();
         compiler.world.basics = basics(&compiler.world);
@@ -48,38 +47,6 @@ pub(crate) fn library() -> &'static (Base, Known) {
         let functions = compiler.lowered.into_iter().flatten().collect();
         (Base { world: compiler.world, constructors: compiler.constructors, functions }, known)
     })
-}
-
-/// A world without anything; its basics are found when the library is declared.
-fn empty() -> Base {
-    let data = DataId(0);
-    let basics = Basics {
-        unit: data,
-        bool: data,
-        int: data,
-        rat: data,
-        string: data,
-        fut: data,
-        exception: data,
-        list: data,
-        object: InterfaceId(0),
-        to_string: FunctionId(0),
-    };
-    let world = World {
-        modules: Vec::new(),
-        module_names: HashMap::new(),
-        implicit: Vec::new(),
-        data: Vec::new(),
-        synonyms: Vec::new(),
-        constructors: Vec::new(),
-        functions: Vec::new(),
-        interfaces: Vec::new(),
-        classes: Vec::new(),
-        method_names: Vec::new(),
-        method_numbers: HashMap::new(),
-        basics,
-    };
-    Base { world, constructors: Vec::new(), functions: Vec::new() }
 }
 
 /// What a name of the library stands for.

@@ -1,14 +1,15 @@
 //! Parameters: other initial values for variables of the main block, given from outside.
 
+use mazurka_syntax::Diagnostic;
+
 use super::ast::{Block, Expr, StatementKind};
 use super::compiler::Compiler;
-use super::diagnostic::Diagnostic;
 use super::effect::is_effect;
 use super::parser::parse_expr;
 use crate::model::Span;
 
 /// A parameter that is given.
-pub(crate) struct Given<'a> {
+pub(crate) struct GivenParameter<'a> {
     pub(crate) name: &'a str,
     pub(crate) value: Expr<'a>,
     span: Span,
@@ -19,8 +20,8 @@ pub(crate) fn parse<'a>(
     first_file: u32,
     parameters: &'a [(String, String)],
     diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<Given<'a>> {
-    let mut given: Vec<Given<'a>> = Vec::new();
+) -> Vec<GivenParameter<'a>> {
+    let mut given: Vec<GivenParameter<'a>> = Vec::new();
     for (file, (name, text)) in (first_file..).zip(parameters) {
         let span = Span { file, start: 0, end: text.len() as u32 };
         if given.iter().any(|other| other.name == name) {
@@ -32,7 +33,7 @@ pub(crate) fn parse<'a>(
                 let diagnostic = Diagnostic::new(span, format!("the parameter `{name}` has an effect"));
                 diagnostics.push(diagnostic.label("expected an expression without effects"));
             }
-            Ok(value) => given.push(Given { name, value, span }),
+            Ok(value) => given.push(GivenParameter { name, value, span }),
             Err(mut wrong) => diagnostics.append(&mut wrong),
         }
     }
@@ -40,7 +41,7 @@ pub(crate) fn parse<'a>(
 }
 
 /// Reports parameters that no variable of the main block has, and says which could be given.
-pub(crate) fn check(compiler: &mut Compiler, given: &[Given]) {
+pub(crate) fn check(compiler: &mut Compiler, given: &[GivenParameter]) {
     let mains: Vec<&Block> = compiler.modules.iter().filter_map(|module| module.main.as_ref()).collect();
     let [main] = mains[..] else { return };
     let variables = main.statements.iter().filter_map(|statement| match &statement.kind {

@@ -1,15 +1,17 @@
 //! Patterns: checked against the type of what they match, and lowered.
 
+use mazurka_syntax::Diagnostic;
+
 use super::ast::{Name, Pattern, PatternKind};
 use super::body::Body;
-use super::diagnostic::Diagnostic;
 use super::signature::count;
 use super::types::Type;
 use super::world::{Entity, Space, Value};
 use crate::model;
 
 impl<'a> Body<'_, 'a> {
-    /// Binds the variables of a pattern in the innermost scope. A variable that has a value already is compared.
+    /// Binds the variables of a pattern in the innermost scope. A variable that has a value already is
+    /// compared.
     pub(crate) fn pattern(&mut self, pattern: &Pattern<'a>, subject: &Type) -> model::Pattern {
         let span = pattern.span;
         match &pattern.kind {
@@ -29,7 +31,7 @@ impl<'a> Body<'_, 'a> {
                 model::Pattern::Null
             }
             PatternKind::Name(name) => {
-                if let Some((kind, ty)) = self.variable(name) {
+                if let Some((variable, ty)) = self.variable(name) {
                     if self.join(&ty, subject).is_none() {
                         let message =
                             format!("`{name}` has a value already, of another type than what is matched");
@@ -39,7 +41,7 @@ impl<'a> Body<'_, 'a> {
                             diagnostic.label(format!("this is `{found}`, compared with `{wanted}`"));
                         self.report(diagnostic.help("a new variable needs a name of its own"));
                     }
-                    return model::Pattern::Equal(model::Expr { kind, span });
+                    return model::Pattern::Equal(variable);
                 }
                 let ty = self.resolved(subject, span);
                 model::Pattern::Bind(self.declare(Name { text: name, span }, ty))

@@ -1,6 +1,7 @@
 //! What ABS has and this does not: refused by name.
 
-use super::diagnostic::Diagnostic;
+use mazurka_syntax::Diagnostic;
+
 use crate::model::Span;
 
 /// Something that is not supported, at its place.

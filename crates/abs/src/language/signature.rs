@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use mazurka_syntax::Diagnostic;
+
 use super::ast::{InterfaceDecl, Name, Parameter, Path, Signature, TypeUse};
 use super::compiler::Compiler;
-use super::diagnostic::Diagnostic;
 use super::types::{LARGEST, Type};
-use super::world::{DataId, Entity, Found, MethodInfo, Space};
+use super::world::{DataId, Entity, MethodInfo, NameLookup, Space};
 use crate::model::{FunctionId, InterfaceId, Span};
 
 /// Interfaces that one extends, all in all.
@@ -198,13 +199,11 @@ impl<'a> Compiler<'a> {
 
     /// Whether a name is that of an exception and of no type: as a type it stands for `Exception`.
     fn names_exception(&self, module: usize, path: &Path) -> bool {
-        let name = path.name.text;
-        let find = |space| match &path.qualifier {
-            None => self.world.find(module, space, name),
-            Some(qualifier) => self.world.find_qualified(module, space, qualifier, name),
-        };
+        let find = |space| self.world.find_path(module, space, path);
         let constructor = match (find(Space::Type), find(Space::Constructor)) {
-            (Found::Nothing, Found::One(Entity::Constructor(number))) => &self.world.constructors[number],
+            (NameLookup::Nothing, NameLookup::One(Entity::Constructor(number))) => {
+                &self.world.constructors[number]
+            }
             _ => return false,
         };
         constructor.data == self.world.basics.exception
@@ -217,20 +216,20 @@ impl<'a> Compiler<'a> {
         MethodInfo { atomic: signature.atomic, parameters, result, span: signature.name.span }
     }
 
-    /// The interfaces that are named.
-    pub(crate) fn resolve_interfaces(&mut self, module: usize, paths: &[Path]) -> Vec<InterfaceId> {
-        let mut interfaces = Vec::new();
-        for path in paths {
-            match self.lookup(module, Space::Type, path) {
-                Some(Entity::Interface(interface)) => interfaces.push(interface),
-                Some(_) => {
-                    let message = format!("`{}` is not an interface", path.full());
-                    self.report(Diagnostic::new(path.span, message).label("expected an interface"));
-                }
-                None => {}
+    /// The interface that is named.
+    pub(crate) fn resolve_interface(&mut self, module: usize, path: &Path) -> Option<InterfaceId> {
+        match self.lookup(module, Space::Type, path)? {
+            Entity::Interface(interface) => Some(interface),
+            _ => {
+                let message = format!("`{}` is not an interface", path.full());
+                self.report(Diagnostic::new(path.span, message).label("expected an interface"));
+                None
             }
         }
-        interfaces
+    }
+
+    pub(crate) fn resolve_interfaces(&mut self, module: usize, paths: &[Path]) -> Vec<InterfaceId> {
+        paths.iter().filter_map(|path| self.resolve_interface(module, path)).collect()
     }
 
     fn interface_signatures(&mut self) {

@@ -2,104 +2,87 @@
 
 use std::collections::HashMap;
 
+use mazurka_syntax::Diagnostic;
+
 use super::ast::{self, Assignee, Block, Expr, Name, StatementKind as Kind};
 use super::body::{Body, Kind as BodyKind};
 use super::compiler::Compiler;
-use super::diagnostic::Diagnostic;
 use super::effect::is_effect;
 use super::types::Type;
 use crate::model::{self, ExprKind, Guard, Span, Statement, StatementKind, Target};
 
 impl<'a> Body<'_, 'a> {
-    /// The statements of a body or a block, in a scope of their own. In the last one of a body `return` may stand.
-    pub(crate) fn block(&mut self, block: &Block<'a>, out: &mut Vec<Statement>) {
+    /// The statements of a body or a block, in a scope of their own. In the last one of a body `return` may
+    /// stand.
+    pub(crate) fn block(&mut self, block: &Block<'a>) {
         self.open();
-        for statement in &block.statements {
+        self.statements(&block.statements);
+        self.close();
+    }
+
+    fn statements(&mut self, statements: &[ast::Statement<'a>]) {
+        for statement in statements {
             if self.compiler.full() {
                 break;
             }
-            self.statement(statement, out);
+            self.statement(statement);
         }
-        self.close();
     }
 
     /// The statements of the body of a method: `return` is the last.
-    pub(crate) fn method_block(
-        &mut self,
-        block: &'a Block<'a>,
-        name: Name,
-        result: &ast::TypeUse,
-    ) -> Vec<Statement> {
-        let mut out = Vec::new();
+    pub(crate) fn method_block(&mut self, block: &'a Block<'a>, name: Name, result: &ast::TypeUse) {
         self.open();
-        self.method_statements(block, name, result, &mut out);
+        match block.statements.split_last() {
+            Some((ast::Statement { kind: Kind::Return(value), span }, before)) => {
+                self.statements(before);
+                if !self.compiler.full() {
+                    self.return_value(value, *span, result);
+                }
+            }
+            last => {
+                self.statements(&block.statements);
+                let throws = matches!(last, Some((ast::Statement { kind: Kind::Throw(_), .. }, _)));
+                if !throws {
+                    self.check_no_return(block, name, result);
+                }
+            }
+        }
         self.close();
-        out
     }
 
-    fn method_statements(
-        &mut self,
-        block: &'a Block<'a>,
-        name: Name,
-        result: &ast::TypeUse,
-        out: &mut Vec<Statement>,
-    ) {
-        let (last, before) = match block.statements.split_last() {
-            Some((last, before)) => (Some(last), before),
-            None => (None, [].as_slice()),
-        };
-        for statement in before {
-            if self.compiler.full() {
-                return;
-            }
-            self.statement(statement, out);
-        }
+    /// Reports a method that ends without `return` and should not.
+    fn check_no_return(&mut self, block: &Block, name: Name, result: &ast::TypeUse) {
         let unit = self.basic(|basics| basics.unit);
-        match last {
-            Some(ast::Statement { kind: Kind::Return(value), span }) => {
-                self.return_value(value, *span, result, out);
-                return;
-            }
-            Some(statement) => self.statement(statement, out),
-            None => {}
-        }
-        let throws = matches!(last, Some(ast::Statement { kind: Kind::Throw(_), .. }));
-        let wanted = self.result.clone();
-        if wanted != unit && !wanted.is_error() && !throws {
+        if self.result != unit && !self.result.is_error() {
             let end = Span { start: block.span.end.saturating_sub(1), ..block.span };
             let message = format!("the method `{}` ends without `return`", name.text);
-            let shown = self.show(&wanted);
+            let shown = self.show(&self.result);
             let diagnostic = Diagnostic::new(end, message).label(format!("expected `return` of `{shown}`"));
             self.report(diagnostic.also(result.span, "because of this type"));
         }
     }
 
-    fn return_value(
-        &mut self,
-        value: &Expr<'a>,
-        span: Span,
-        result: &ast::TypeUse,
-        out: &mut Vec<Statement>,
-    ) {
+    fn return_value(&mut self, value: &Expr<'a>, span: Span, result: &ast::TypeUse) {
         let wanted = self.result.clone();
         let context = Some((result.span, "what the method returns".to_string()));
         let right = self.right_of(value, &wanted, context);
-        let value = self.as_expr(right, span, out);
-        out.push(Statement { kind: StatementKind::Return(value), span });
+        let value = self.as_expr(right, span);
+        self.emit(StatementKind::Return(value), span);
     }
 
-    fn statement(&mut self, statement: &ast::Statement<'a>, out: &mut Vec<Statement>) {
+    fn statement(&mut self, statement: &ast::Statement<'a>) {
         let span = statement.span;
         let kind = match &statement.kind {
             Kind::Skip => return,
-            Kind::Declare(ty, name, value) => return self.declaration(ty, *name, value.as_ref(), span, out),
-            Kind::Assign(assignee, value) => return self.assignment(assignee, value, span, out),
-            Kind::Expr(expr) => return self.expression(expr, span, out),
-            Kind::Block(block) => return self.block(block, out),
-            Kind::Return(value) => {
-                self.misplaced_return(value, span);
-                return;
+            Kind::Declare(ty, name, value) => return self.declaration(ty, *name, value.as_ref(), span),
+            Kind::Assign(assignee, value) => return self.assignment(assignee, value, span),
+            // Its value is not wanted.
+            Kind::Expr(expr) => {
+                let right = self.right(expr, None);
+                return self.assign(None, right, span);
             }
+            Kind::Block(block) => return self.block(block),
+            Kind::Return(value) => return self.misplaced_return(value, span),
             Kind::Assert(condition) => StatementKind::Assert(self.condition(condition)),
             Kind::If(condition, yes, no) => {
                 let condition = self.condition(condition);
@@ -138,16 +121,12 @@ impl<'a> Body<'_, 'a> {
                 StatementKind::Suspend
             }
         };
-        out.push(Statement { kind, span });
+        self.emit(kind, span);
     }
 
-    /// A statement that is a part of another, in a scope of its own.
+    /// A statement that is a part of another.
     fn nested(&mut self, statement: &ast::Statement<'a>) -> Vec<Statement> {
-        let mut out = Vec::new();
-        self.open();
-        self.statement(statement, &mut out);
-        self.close();
-        out
+        self.lowered_apart(|this| this.statement(statement))
     }
 
     fn branches(
@@ -161,14 +140,7 @@ impl<'a> Body<'_, 'a> {
         branches.iter().map(lower).collect()
     }
 
-    fn declaration(
-        &mut self,
-        ty: &ast::TypeUse<'a>,
-        name: Name<'a>,
-        value: Option<&Expr<'a>>,
-        span: Span,
-        out: &mut Vec<Statement>,
-    ) {
+    fn declaration(&mut self, ty: &ast::TypeUse<'a>, name: Name<'a>, value: Option<&Expr<'a>>, span: Span) {
         let resolved = self.resolve_type(ty);
         let context = Some((ty.span, "its type".to_string()));
         let right = match value {
@@ -180,7 +152,7 @@ impl<'a> Body<'_, 'a> {
         };
         // Only now: its initial value does not know it.
         let slot = self.declare(name, resolved);
-        self.assign(Some(Target::Slot(slot)), right, span, out);
+        self.assign(Some(Target::Slot(slot)), right, span);
     }
 
     /// Reports a variable that has no value and can't be null.
@@ -194,13 +166,7 @@ impl<'a> Body<'_, 'a> {
         }
     }
 
-    fn assignment(
-        &mut self,
-        assignee: &Assignee<'a>,
-        value: &Expr<'a>,
-        span: Span,
-        out: &mut Vec<Statement>,
-    ) {
+    fn assignment(&mut self, assignee: &Assignee<'a>, value: &Expr<'a>, span: Span) {
         let (target, ty) = match assignee {
             Assignee::Field(name) => match self.field(name.text) {
                 Some((field, ty)) => (Some(Target::Field(field)), ty),
@@ -210,22 +176,15 @@ impl<'a> Body<'_, 'a> {
                 }
             },
             Assignee::Name(name) => match self.variable(name.text) {
-                Some((ExprKind::Slot(slot), ty)) => (Some(Target::Slot(slot)), ty),
-                Some((ExprKind::Field(field), ty)) => (Some(Target::Field(field)), ty),
-                _ => {
+                Some((variable, ty)) => (Some(variable), ty),
+                None => {
                     self.unknown_variable(*name);
                     (None, Type::Error)
                 }
             },
         };
         let right = self.right_of(value, &ty, None);
-        self.assign(target, right, span, out);
-    }
-
-    /// An expression whose value is not wanted.
-    fn expression(&mut self, expr: &Expr<'a>, span: Span, out: &mut Vec<Statement>) {
-        let right = self.right(expr, None);
-        self.assign(None, right, span, out);
+        self.assign(target, right, span);
     }
 
     fn misplaced_return(&mut self, value: &Expr<'a>, span: Span) {
@@ -319,7 +278,6 @@ impl<'a> Compiler<'a> {
         overrides: &HashMap<&str, Expr<'a>>,
     ) -> model::Body {
         let mut body = Body::new(self, module, BodyKind::Main);
-        let mut out = Vec::new();
         body.open();
         for statement in &block.statements {
             if body.compiler.full() {
@@ -328,13 +286,12 @@ impl<'a> Compiler<'a> {
             match &statement.kind {
                 Kind::Declare(ty, name, Some(value)) => {
                     let given = overrides.get(name.text).filter(|_| !is_effect(value));
-                    let value = given.unwrap_or(value);
-                    body.declaration(ty, *name, Some(value), statement.span, &mut out);
+                    body.declaration(ty, *name, Some(given.unwrap_or(value)), statement.span);
                 }
-                _ => body.statement(statement, &mut out),
+                _ => body.statement(statement),
             }
         }
         body.close();
-        model::Body { slots: body.slots, statements: out, span: block.span }
+        model::Body { slots: body.slots, statements: body.out, span: block.span }
     }
 }

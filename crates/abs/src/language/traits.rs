@@ -2,9 +2,10 @@
 //!
 //! A method that another one modifies stays, under a name that nobody can write, and `original(..)` calls it.
 
+use mazurka_syntax::Diagnostic;
+
 use super::ast::{MethodDecl, MethodSet, Signature, TraitExpr, TraitOperation};
 use super::compiler::Compiler;
-use super::diagnostic::Diagnostic;
 use super::world::{Entity, Space};
 use crate::model::Span;
 
@@ -15,7 +16,7 @@ const MOST_DEPTH: usize = 100;
 
 /// A method of a class, wherever it comes from.
 #[derive(Clone, Debug)]
-pub(crate) struct Flat<'a> {
+pub(crate) struct FlatMethod<'a> {
     pub(crate) name: String,
     /// The module in which its names are looked up.
     pub(crate) module: usize,
@@ -26,7 +27,7 @@ pub(crate) struct Flat<'a> {
 
 /// What is going on while traits are flattened.
 #[derive(Default)]
-struct State {
+struct Flattening {
     /// The traits that are open.
     open: Vec<usize>,
     steps: usize,
@@ -40,8 +41,8 @@ impl<'a> Compiler<'a> {
         module: usize,
         own: &'a [MethodDecl<'a>],
         uses: &'a [TraitExpr<'a>],
-    ) -> Vec<Flat<'a>> {
-        let mut state = State::default();
+    ) -> Vec<FlatMethod<'a>> {
+        let mut state = Flattening::default();
         let mut methods = Vec::new();
         self.add_all(&mut methods, own_methods(module, own));
         for expr in uses {
@@ -51,7 +52,7 @@ impl<'a> Compiler<'a> {
         methods
     }
 
-    fn add_all(&mut self, methods: &mut Vec<Flat<'a>>, added: Vec<Flat<'a>>) {
+    fn add_all(&mut self, methods: &mut Vec<FlatMethod<'a>>, added: Vec<FlatMethod<'a>>) {
         // Looked up by name, as classes may have many methods.
         let mut known: std::collections::HashMap<String, Span> =
             methods.iter().map(|method| (method.name.clone(), method.declared.signature.name.span)).collect();
@@ -66,7 +67,12 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn flatten(&mut self, module: usize, expr: &'a TraitExpr<'a>, state: &mut State) -> Vec<Flat<'a>> {
+    fn flatten(
+        &mut self,
+        module: usize,
+        expr: &'a TraitExpr<'a>,
+        state: &mut Flattening,
+    ) -> Vec<FlatMethod<'a>> {
         let mut methods = self.method_set(module, &expr.base, state);
         for operation in &expr.operations {
             match operation {
@@ -84,7 +90,7 @@ impl<'a> Compiler<'a> {
         methods
     }
 
-    fn remove(&mut self, methods: &mut Vec<Flat<'a>>, signatures: &[Signature]) {
+    fn remove(&mut self, methods: &mut Vec<FlatMethod<'a>>, signatures: &[Signature]) {
         for signature in signatures {
             let name = signature.name;
             match methods.iter().position(|method| method.name == name.text) {
@@ -99,7 +105,12 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn method_set(&mut self, module: usize, set: &'a MethodSet<'a>, state: &mut State) -> Vec<Flat<'a>> {
+    fn method_set(
+        &mut self,
+        module: usize,
+        set: &'a MethodSet<'a>,
+        state: &mut Flattening,
+    ) -> Vec<FlatMethod<'a>> {
         let path = match set {
             MethodSet::Methods(methods) => {
                 state.steps += methods.len();
@@ -130,16 +141,16 @@ impl<'a> Compiler<'a> {
     }
 }
 
-fn own_methods<'a>(module: usize, methods: &'a [MethodDecl<'a>]) -> Vec<Flat<'a>> {
+fn own_methods<'a>(module: usize, methods: &'a [MethodDecl<'a>]) -> Vec<FlatMethod<'a>> {
     let flat = |declared: &'a MethodDecl<'a>| {
         let name = declared.signature.name.text.to_string();
-        Flat { name, module, declared, original: None }
+        FlatMethod { name, module, declared, original: None }
     };
     methods.iter().map(flat).collect()
 }
 
 /// Puts methods in the place of those with the same names, which they know as their originals.
-fn modify<'a>(methods: &mut Vec<Flat<'a>>, modifying: Vec<Flat<'a>>, state: &mut State) {
+fn modify<'a>(methods: &mut Vec<FlatMethod<'a>>, modifying: Vec<FlatMethod<'a>>, state: &mut Flattening) {
     for mut method in modifying {
         if let Some(old) = methods.iter_mut().find(|old| old.name == method.name) {
             state.originals += 1;

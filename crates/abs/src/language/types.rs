@@ -1,9 +1,9 @@
 //! Types, and what is known about those that are not written.
 //!
-//! Every variable of a program has a declared type; only the type arguments of polymorphic functions and constructors are
-//! inferred. They stand as [`Type::Meta`], with a lower bound (what has flowed into it) and an upper bound (what it must
-//! flow into). Data types are covariant, as their values never change. `Type::Error` goes with everything, so that one error
-//! is reported once.
+//! Every variable of a program has a declared type; only the type arguments of polymorphic functions and
+//! constructors are inferred. They stand as [`Type::Meta`], with a lower bound (what has flowed into it) and
+//! an upper bound (what it must flow into). Data types are covariant, as their values never change.
+//! `Type::Error` goes with everything, so that one error is reported once.
 
 use crate::model::{ClassId, InterfaceId};
 
@@ -83,7 +83,7 @@ impl Type {
 
 /// What is known of a meta variable.
 #[derive(Clone, Debug)]
-enum Known {
+enum MetaVariable {
     Bounds { lower: Option<Type>, upper: Option<Type> },
     Same(Type),
 }
@@ -91,12 +91,12 @@ enum Known {
 /// What is known of all meta variables of a body.
 #[derive(Debug, Default)]
 pub(crate) struct Inference {
-    metas: Vec<Known>,
+    metas: Vec<MetaVariable>,
 }
 
 impl Inference {
     pub(crate) fn fresh(&mut self) -> Type {
-        self.metas.push(Known::Bounds { lower: None, upper: None });
+        self.metas.push(MetaVariable::Bounds { lower: None, upper: None });
         Type::Meta(self.metas.len() as u32 - 1)
     }
 
@@ -109,14 +109,15 @@ impl Inference {
         let mut ty = ty;
         while let Type::Meta(meta) = ty {
             match &self.metas[*meta as usize] {
-                Known::Same(other) => ty = other,
-                Known::Bounds { .. } => break,
+                MetaVariable::Same(other) => ty = other,
+                MetaVariable::Bounds { .. } => break,
             }
         }
         ty.clone()
     }
 
-    /// The best that is known of a type: each meta variable is its lower bound, else its upper one. None if too large.
+    /// The best that is known of a type: each meta variable is its lower bound, else its upper one. None if
+    /// too large.
     pub(crate) fn resolve(&self, ty: &Type) -> Option<Type> {
         self.resolve_within(ty, &mut 0)
     }
@@ -128,11 +129,10 @@ impl Inference {
         }
         match ty {
             Type::Meta(meta) => match &self.metas[*meta as usize] {
-                Known::Same(other) => self.resolve_within(other, size),
-                Known::Bounds { lower: Some(bound), .. } | Known::Bounds { upper: Some(bound), .. } => {
-                    self.resolve_within(bound, size)
-                }
-                Known::Bounds { .. } => Some(ty.clone()),
+                MetaVariable::Same(other) => self.resolve_within(other, size),
+                MetaVariable::Bounds { lower: Some(bound), .. }
+                | MetaVariable::Bounds { upper: Some(bound), .. } => self.resolve_within(bound, size),
+                MetaVariable::Bounds { .. } => Some(ty.clone()),
             },
             Type::Data(data, arguments) => {
                 let arguments = arguments.iter().map(|argument| self.resolve_within(argument, size));
@@ -144,16 +144,17 @@ impl Inference {
 
     fn bounds(&self, meta: u32) -> (Option<Type>, Option<Type>) {
         match &self.metas[meta as usize] {
-            Known::Bounds { lower, upper } => (lower.clone(), upper.clone()),
-            Known::Same(_) => (None, None),
+            MetaVariable::Bounds { lower, upper } => (lower.clone(), upper.clone()),
+            MetaVariable::Same(_) => (None, None),
         }
     }
 
     fn set(&mut self, meta: u32, lower: Option<Type>, upper: Option<Type>) {
-        self.metas[meta as usize] = Known::Bounds { lower, upper };
+        self.metas[meta as usize] = MetaVariable::Bounds { lower, upper };
     }
 
-    /// Whether values of one type are values of the other; what is not known yet becomes so that they are, if possible.
+    /// Whether values of one type are values of the other; what is not known yet becomes so that they are, if
+    /// possible.
     pub(crate) fn sub(&mut self, world: &World, a: &Type, b: &Type) -> bool {
         match (self.head(a), self.head(b)) {
             (Type::Error, _) | (_, Type::Error) => true,
@@ -185,7 +186,7 @@ impl Inference {
         if circle {
             return false;
         }
-        self.metas[a as usize] = Known::Same(Type::Meta(b));
+        self.metas[a as usize] = MetaVariable::Same(Type::Meta(b));
         upper.is_none_or(|upper| self.add_upper(world, b, upper))
     }
 
@@ -236,7 +237,7 @@ impl Inference {
         };
         // The comparisons may have said more about it.
         let (lower, _) = self.bounds(meta);
-        if let Known::Bounds { .. } = self.metas[meta as usize] {
+        if let MetaVariable::Bounds { .. } = self.metas[meta as usize] {
             self.set(meta, lower, Some(upper));
         }
         true
@@ -255,8 +256,8 @@ impl Inference {
         match ty {
             Type::Meta(other) if *other == meta => true,
             Type::Meta(other) => match &self.metas[*other as usize] {
-                Known::Same(ty) => self.occurs_within(meta, ty, steps),
-                Known::Bounds { lower, upper } => {
+                MetaVariable::Same(ty) => self.occurs_within(meta, ty, steps),
+                MetaVariable::Bounds { lower, upper } => {
                     let mut inside =
                         |ty: &Option<Type>| ty.as_ref().is_some_and(|ty| self.occurs_within(meta, ty, steps));
                     inside(lower) || inside(upper)
@@ -290,8 +291,8 @@ impl Inference {
         Some(Type::Interface(world.common(&a, &b)))
     }
 
-    /// Lets what is expected of a type say what its meta variables may become. It never fails: whether the type fits is
-    /// asked later.
+    /// Lets what is expected of a type say what its meta variables may become. It never fails: whether the
+    /// type fits is asked later.
     pub(crate) fn hint(&mut self, world: &World, ty: &Type, expected: &Type) {
         match (self.head(ty), self.head(expected)) {
             (Type::Meta(meta), expected @ (Type::Data(..) | Type::Interface(_) | Type::Variable(_))) => {

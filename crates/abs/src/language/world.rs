@@ -1,14 +1,16 @@
 //! What is declared: modules, types, functions, interfaces and classes, by number, and how names are found.
 //!
-//! A world begins as a copy of the one that has the standard library, and grows by the modules of the program.
+//! A world begins as a copy of the one that has the standard library, and grows by the modules of the
+//! program.
 
 use std::collections::{HashMap, HashSet};
 
+use super::ast::Path;
 use super::types::{FunctionType, Type};
 use crate::model::{ClassId, ConstructorId, FunctionId, InterfaceId, MethodName, Span};
 
 /// A data type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct DataId(pub(crate) u32);
 
 /// Names of different kinds don't get in each other's way.
@@ -162,8 +164,8 @@ impl ModuleInfo {
     }
 }
 
-/// The types that expressions have by themselves.
-#[derive(Clone, Copy, Debug)]
+/// The types that expressions have by themselves; found when the library is declared.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Basics {
     pub(crate) unit: DataId,
     pub(crate) bool: DataId,
@@ -178,7 +180,7 @@ pub(crate) struct Basics {
 }
 
 /// All that is declared.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct World {
     pub(crate) modules: Vec<ModuleInfo>,
     pub(crate) module_names: HashMap<String, usize>,
@@ -196,7 +198,7 @@ pub(crate) struct World {
 }
 
 /// What looking for a name gives.
-pub(crate) enum Found {
+pub(crate) enum NameLookup {
     One(Entity),
     /// Imported from two modules, which declare different things.
     Ambiguous(usize, usize),
@@ -210,11 +212,12 @@ pub(crate) enum Found {
 
 /// Names.
 impl World {
-    /// Finds what a name means in a module: what the module declares, then what it imports, then what everyone imports.
-    pub(crate) fn find(&self, module: usize, space: Space, name: &str) -> Found {
+    /// Finds what a name means in a module: what the module declares, then what it imports, then what
+    /// everyone imports.
+    pub(crate) fn find(&self, module: usize, space: Space, name: &str) -> NameLookup {
         let info = &self.modules[module];
         if let Some((entity, _)) = info.declared(space, name) {
-            return Found::One(entity);
+            return NameLookup::One(entity);
         }
         let mut found: Option<(Entity, usize)> = None;
         for (from, imported) in &info.imports {
@@ -223,7 +226,7 @@ impl World {
             }
             match (self.exported(*from, space, name), found) {
                 (Some(entity), Some((other, first))) if entity != other => {
-                    return Found::Ambiguous(first, *from);
+                    return NameLookup::Ambiguous(first, *from);
                 }
                 (Some(entity), None) => found = Some((entity, *from)),
                 _ => {}
@@ -233,15 +236,21 @@ impl World {
             let everywhere = self.implicit.iter().find_map(|&from| self.exported(from, space, name));
             found = everywhere.map(|entity| (entity, module));
         }
-        found.map_or(Found::Nothing, |(entity, _)| Found::One(entity))
+        found.map_or(NameLookup::Nothing, |(entity, _)| NameLookup::One(entity))
     }
 
     /// Finds what a name with the name of its module means.
-    pub(crate) fn find_qualified(&self, module: usize, space: Space, qualifier: &str, name: &str) -> Found {
-        let Some(&from) = self.module_names.get(qualifier) else { return Found::NoModule };
+    pub(crate) fn find_qualified(
+        &self,
+        module: usize,
+        space: Space,
+        qualifier: &str,
+        name: &str,
+    ) -> NameLookup {
+        let Some(&from) = self.module_names.get(qualifier) else { return NameLookup::NoModule };
         let declared = self.modules[from].declared(space, name);
         if from == module {
-            return declared.map_or(Found::Nothing, |(entity, _)| Found::One(entity));
+            return declared.map_or(NameLookup::Nothing, |(entity, _)| NameLookup::One(entity));
         }
         let imports = self.modules[module].imports.iter().find(|(imported, _)| *imported == from);
         let visible = match imports {
@@ -251,10 +260,18 @@ impl World {
             None => self.implicit.contains(&from),
         };
         match self.exported(from, space, name) {
-            Some(entity) if visible => Found::One(entity),
-            Some(_) => Found::NotImported(from),
-            None if declared.is_some() => Found::Hidden(from),
-            None => Found::Nothing,
+            Some(entity) if visible => NameLookup::One(entity),
+            Some(_) => NameLookup::NotImported(from),
+            None if declared.is_some() => NameLookup::Hidden(from),
+            None => NameLookup::Nothing,
+        }
+    }
+
+    /// Finds what a name means, with the name of its module or without.
+    pub(crate) fn find_path(&self, module: usize, space: Space, path: &Path) -> NameLookup {
+        match &path.qualifier {
+            None => self.find(module, space, path.name.text),
+            Some(qualifier) => self.find_qualified(module, space, qualifier, path.name.text),
         }
     }
 
@@ -344,6 +361,12 @@ impl World {
             Type::Class(class) => &self.classes[class.index()].implements,
             _ => &[],
         }
+    }
+
+    /// Whether a function is the one of the standard library by this name.
+    pub(crate) fn is_library(&self, function: FunctionId, name: &str) -> bool {
+        let info = &self.functions[function.index()];
+        info.name == name && info.span.file == 0
     }
 
     pub(crate) fn data(&self, data: DataId) -> &DataInfo {

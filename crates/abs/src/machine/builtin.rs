@@ -39,20 +39,13 @@ pub fn call(
             Ok(Value::Unit)
         }
         Builtin::SetEmpty => Ok(Value::Set(Rc::default())),
-        Builtin::SetInsert
-        | Builtin::SetRemove
-        | Builtin::SetContains
-        | Builtin::SetUnion
-        | Builtin::SetIntersection
-        | Builtin::SetDifference
-        | Builtin::SetSize
-        | Builtin::SetElements
-        | Builtin::SetTake => on_set(image, builtin, a, b, span),
+        // The others are functions of a set.
+        _ => on_set(image, builtin, a, b, span),
     }
 }
 
-/// What a call takes besides one operation for what it is given, or gives: sets may have to be copied, texts and numbers
-/// may be long.
+/// What a call takes besides one operation for what it is given, or gives: sets may have to be copied, texts
+/// and numbers may be long.
 pub fn surcharge(values: &[Value]) -> u64 {
     let of = |value: &Value| match value {
         Value::Set(set) => set.len() as u64 / 16,
@@ -63,8 +56,8 @@ pub fn surcharge(values: &[Value]) -> u64 {
     values.iter().map(of).sum()
 }
 
-/// Whether a function makes names matter: it puts references in order, or makes a text of them. Sets have their
-/// references from these.
+/// Whether a function makes names matter: it puts references in order, or makes a text of them. Sets have
+/// their references from these.
 pub fn tells_names(builtin: Builtin, arguments: &[Value]) -> bool {
     let at = match builtin {
         Builtin::ToString => 0,

@@ -1,14 +1,15 @@
 //! Compiled programs: what the machine runs.
 //!
-//! A body (of a method, of a class's initialisation, of the main block) is a list of [`Instr`]; an expression is a range
-//! of [`Op`] for a stack machine. So nothing at run time recurses over the program or over its functions' calls.
+//! A body (of a method, of a class's initialisation, of the main block) is a list of [`Instr`]; an expression
+//! is a range of [`Op`] for a stack machine. So nothing at run time recurses over the program or over its
+//! functions' calls.
 
 use std::sync::Arc;
 
 use mazurka_program::Place;
 use num_bigint::BigInt;
 
-use crate::model::{Binary, Builtin, SourceFile, Span};
+use crate::model::{Binary, Builtin, Pattern, SourceFile, Span, Target};
 use crate::value::Tag;
 
 /// No number: of a slot, a location, a guard.
@@ -59,47 +60,24 @@ pub enum Op {
     Return,
 }
 
-/// A pattern.
-#[derive(Clone, Debug)]
-pub enum Matcher {
-    Wildcard,
-    Bind(u32),
-    EqualSlot(u32),
-    EqualField(u32),
-    Unit,
-    Bool(bool),
-    Int(BigInt),
-    Text(String),
-    Null,
-    Construct(u32, Vec<Matcher>),
-}
-
-/// What is assigned to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    Nothing,
-    Slot(u32),
-    Field(u32),
-}
-
 /// An instruction of a body.
 #[derive(Clone, Debug)]
 pub enum Instr {
-    Assign(Target, Code),
+    Assign(Option<Target>, Code),
     New {
-        target: Target,
+        target: Option<Target>,
         class: u32,
         arguments: Vec<Code>,
         local: bool,
     },
     Call {
-        target: Target,
+        target: Option<Target>,
         callee: Code,
         method: u32,
         arguments: Vec<Code>,
     },
     SyncCall {
-        target: Target,
+        target: Option<Target>,
         callee: Code,
         method: u32,
         arguments: Vec<Code>,
@@ -107,12 +85,12 @@ pub enum Instr {
     },
     /// `slot` is the variable that holds the future, or [`NONE`]; `resolved`: an await before it saw to that.
     Get {
-        target: Target,
+        target: Option<Target>,
         future: Code,
         slot: u32,
         resolved: bool,
     },
-    Random(Target, Code),
+    Random(Option<Target>, Code),
     Assert(Code),
     JumpUnless(Code, u32),
     Jump(u32),
@@ -176,12 +154,12 @@ pub struct Body {
 #[derive(Clone, Debug)]
 pub struct FunctionCode {
     pub slots: u32,
-    pub does: Does,
+    pub implementation: Implementation,
 }
 
 /// What a function does.
 #[derive(Clone, Copy, Debug)]
-pub enum Does {
+pub enum Implementation {
     Code(Code),
     Builtin(Builtin),
 }
@@ -223,7 +201,7 @@ pub struct ConstructorCode {
 }
 
 /// A compiled program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Image {
     pub files: Vec<SourceFile>,
     pub known: crate::model::Known,
@@ -233,7 +211,7 @@ pub struct Image {
     pub bigs: Vec<BigInt>,
     pub texts: Vec<String>,
     pub lambdas: Vec<LambdaCode>,
-    pub patterns: Vec<Matcher>,
+    pub patterns: Vec<Pattern>,
     pub functions: Vec<FunctionCode>,
     pub classes: Vec<ClassCode>,
     pub methods: Vec<MethodCode>,
@@ -264,7 +242,7 @@ impl Image {
         for op in &self.ops[range] {
             match *op {
                 Op::Field(field) => fields.push(field),
-                Op::Match(pattern, _) => self.patterns[pattern as usize].fields(&mut fields),
+                Op::Match(pattern, _) => fields.extend(self.patterns[pattern as usize].compared_fields()),
                 _ => {}
             }
         }
@@ -295,17 +273,6 @@ impl Image {
         let text = self.files.get(span.file as usize);
         let text = text.and_then(|file| file.text.get(span.start as usize..span.end as usize)).unwrap_or("");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
-    }
-}
-
-impl Matcher {
-    /// Adds the fields that the pattern compares with.
-    pub fn fields(&self, into: &mut Vec<u32>) {
-        match self {
-            Matcher::EqualField(field) => into.push(*field),
-            Matcher::Construct(_, parts) => parts.iter().for_each(|part| part.fields(into)),
-            _ => {}
-        }
     }
 }
 

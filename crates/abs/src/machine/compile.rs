@@ -7,7 +7,8 @@ use crate::model::{FunctionBody, Guard, Model, Span};
 use crate::value::Tag;
 
 use super::code::{
-    AwaitCode, Body, ClassCode, Code, ConstructorCode, Does, FunctionCode, Image, MethodCode, NONE, Op,
+    AwaitCode, Body, ClassCode, Code, ConstructorCode, FunctionCode, Image, Implementation, MethodCode, NONE,
+    Op,
 };
 use super::facts::Facts;
 
@@ -16,11 +17,11 @@ pub fn compile(model: &Model) -> Image {
     let mut compiler = Compiler { image: empty(model), slots: 0 };
     for function in &model.functions {
         compiler.slots = function.slots;
-        let does = match &function.body {
-            FunctionBody::Expr(expr) => Does::Code(compiler.expression(expr)),
-            FunctionBody::Builtin(builtin) => Does::Builtin(*builtin),
+        let implementation = match &function.body {
+            FunctionBody::Expr(expr) => Implementation::Code(compiler.expression(expr)),
+            FunctionBody::Builtin(builtin) => Implementation::Builtin(*builtin),
         };
-        compiler.image.functions.push(FunctionCode { slots: compiler.slots, does });
+        compiler.image.functions.push(FunctionCode { slots: compiler.slots, implementation });
     }
     for method in &model.methods {
         let body = compiler.body(&method.body, method.class.0);
@@ -62,20 +63,9 @@ fn empty(model: &Model) -> Image {
         files: model.files.clone(),
         known: model.known,
         constructors: constructors.collect(),
-        ops: Vec::new(),
-        op_spans: Vec::new(),
-        bigs: Vec::new(),
-        texts: Vec::new(),
-        lambdas: Vec::new(),
-        patterns: Vec::new(),
-        functions: Vec::new(),
-        classes: Vec::new(),
-        methods: Vec::new(),
         method_names: model.method_names.clone(),
-        bodies: Vec::new(),
         main: NONE,
-        awaits: Vec::new(),
-        facts: Facts::default(),
+        ..Image::default()
     }
 }
 

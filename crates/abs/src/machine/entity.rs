@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
+use crate::model::Target;
 use crate::value::{Reference, Value};
 
-use super::code::{NONE, Target};
+use super::code::NONE;
 use super::eval::Thrown;
 
 /// An object.
@@ -19,8 +20,8 @@ pub struct Object {
     pub writers: Vec<u32>,
 }
 
-/// A group of objects of which one task at a time runs. The cog of the main block is number 0; any other has the number
-/// of the object that it was made with, plus 1.
+/// A group of objects of which one task at a time runs. The cog of the main block is number 0; any other has
+/// the number of the object that it was made with, plus 1.
 #[derive(Clone, Debug)]
 pub struct Cog {
     /// The task that is blocked in it, or [`NONE`].
@@ -56,14 +57,16 @@ pub struct Task {
     pub rethrown: bool,
 }
 
-/// Where a task stands between its steps. The instruction at which it waits is the one that its last frame is at.
+/// Where a task stands between its steps. The instruction at which it waits is the one that its last frame is
+/// at.
 #[derive(Clone, Debug)]
 pub enum Wait {
     /// Has not begun.
     Start,
     /// Has released its cog.
     Suspended,
-    /// Has released its cog until a guard holds. `noticed`: a step of its own has seen that the futures are resolved.
+    /// Has released its cog until a guard holds. `noticed`: a step of its own has seen that the futures are
+    /// resolved.
     Await { futures: Rc<[u32]>, noticed: bool },
     /// Holds its cog until a future is resolved.
     Blocked(u32),
@@ -76,6 +79,22 @@ pub enum Wait {
 }
 
 impl Task {
+    /// A task that has not begun.
+    pub fn new(method: u32, object: Option<Rc<Reference>>, cog: u32, frame: Frame, queued: u64) -> Task {
+        Task {
+            method,
+            object,
+            cog,
+            frames: vec![frame],
+            wait: Wait::Start,
+            children: 0,
+            created: 0,
+            guard: NONE,
+            queued,
+            rethrown: false,
+        }
+    }
+
     pub fn is_done(&self) -> bool {
         matches!(self.wait, Wait::Done(_))
     }
@@ -99,7 +118,7 @@ pub struct Frame {
     /// The exception that led to a handler.
     pub exception: Option<Rc<Thrown>>,
     /// Where the caller wants the result.
-    pub returns: Target,
+    pub returns: Option<Target>,
 }
 
 /// Where whoever throws goes on.

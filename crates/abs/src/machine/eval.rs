@@ -1,14 +1,15 @@
-//! Expressions: a stack machine whose stack is on the heap, so that functions may call each other as deep as a setting says.
+//! Expressions: a stack machine whose stack is on the heap, so that functions may call each other as deep as
+//! a setting says.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
 
 use mazurka_program::{FailureKind, ProcessId};
 
-use crate::model::{Binary, ConstructorId, Span};
+use crate::model::{Binary, ConstructorId, Pattern, Span, Target};
 use crate::value::{self, Closure, NumberFault, Value};
 
-use super::code::{Code, Does, Image, Matcher, NONE, Op};
+use super::code::{Code, Image, Implementation, NONE, Op};
 
 /// An exception on its way.
 #[derive(Debug)]
@@ -16,7 +17,8 @@ pub struct Thrown {
     pub value: Value,
     /// Where it was thrown.
     pub span: Span,
-    /// The task that threw it first, once it has left the instruction: those that take it from a future throw it again.
+    /// The task that threw it first, once it has left the instruction: those that take it from a future throw
+    /// it again.
     pub thrower: Option<ProcessId>,
     /// What a failure by it is called.
     pub kind: FailureKind,
@@ -303,13 +305,13 @@ impl Vm {
     ) -> Result<u32, Fault> {
         let code = &image.functions[function as usize];
         let floor = self.stack.len() - count as usize;
-        match code.does {
-            Does::Code(body) => {
+        match code.implementation {
+            Implementation::Code(body) => {
                 self.enter(floor, floor, code.slots, back_to)?;
                 self.stack.resize(floor + code.slots as usize, Value::Unit);
                 Ok(body.start)
             }
-            Does::Builtin(builtin) => {
+            Implementation::Builtin(builtin) => {
                 let arguments = self.stack.split_off(floor);
                 let span = image.op_spans[at];
                 self.told_names |= super::builtin::tells_names(builtin, &arguments);
@@ -408,21 +410,21 @@ fn concatenate(image: &Image, a: &Value, b: &Value, span: Span) -> Result<Value,
 }
 
 /// Whether a value matches a pattern; binds what the pattern binds.
-pub fn matches(pattern: &Matcher, value: &Value, slots: &mut [Value], env: &mut impl Env) -> bool {
+pub fn matches(pattern: &Pattern, value: &Value, slots: &mut [Value], env: &mut impl Env) -> bool {
     match (pattern, value) {
-        (Matcher::Wildcard, _) => true,
-        (Matcher::Bind(slot), _) => {
-            slots[*slot as usize] = value.clone();
+        (Pattern::Wildcard, _) => true,
+        (Pattern::Bind(slot), _) => {
+            slots[slot.index()] = value.clone();
             true
         }
-        (Matcher::EqualSlot(slot), _) => slots[*slot as usize] == *value,
-        (Matcher::EqualField(field), _) => env.field(*field) == *value,
-        (Matcher::Unit, Value::Unit) | (Matcher::Null, Value::Null) => true,
-        (Matcher::Bool(a), Value::Bool(b)) => a == b,
-        (Matcher::Int(number), _) => value::to_big(value).is_some_and(|value| value == *number),
-        (Matcher::Text(a), Value::Text(b)) => **a == **b,
-        (Matcher::Construct(id, parts), _) => match value.as_data() {
-            Some((tag, arguments)) if tag.id == *id => {
+        (Pattern::Equal(Target::Slot(slot)), _) => slots[slot.index()] == *value,
+        (Pattern::Equal(Target::Field(field)), _) => env.field(field.0) == *value,
+        (Pattern::Unit, Value::Unit) | (Pattern::Null, Value::Null) => true,
+        (Pattern::Bool(a), Value::Bool(b)) => a == b,
+        (Pattern::Int(number), _) => value::to_big(value).is_some_and(|value| value == *number),
+        (Pattern::Text(a), Value::Text(b)) => **a == **b,
+        (Pattern::Construct(id, parts), _) => match value.as_data() {
+            Some((tag, arguments)) if tag.id == id.0 => {
                 parts.iter().zip(arguments).all(|(part, value)| matches(part, value, slots, env))
             }
             _ => false,

@@ -1,13 +1,17 @@
-//! What can be said of a program before it runs: who can block, what methods mention, where segments can lead.
+//! What can be said of a program before it runs: who can block, what methods mention, where segments can
+//! lead.
 //!
-//! *Blocking.* A `get` whose variable an await has seen resolved never blocks. A cog in which no task can ever block has no
-//! lock, and its tasks need no guard for it. Which classes share a cog is read off `new local`.
+//! *Blocking.* A `get` whose variable an await has seen resolved never blocks. A cog in which no task can
+//! ever block has no lock, and its tasks need no guard for it. Which classes share a cog is read off
+//! `new local`.
 //!
-//! *Guards.* An await condition that mentions one field has that field's location as its guard, if the cog has no lock; else it has
-//! a location of its own in each object, which writers of those fields, and whoever changes the lock, touch too.
+//! *Guards.* An await condition that mentions one field has that field's location as its guard, if the cog
+//! has no lock; else it has a location of its own in each object, which writers of those fields, and whoever
+//! changes the lock, touch too.
 //!
-//! *Static footprints.* The fields that a method mentions, with the methods of the same object that it calls; and of every place
-//! where a segment can begin: whether the task can end in it, whether it can block, which futures it can ask for.
+//! *Static footprints.* The fields that a method mentions, with the methods of the same object that it calls;
+//! and of every place where a segment can begin: whether the task can end in it, whether it can block, which
+//! futures it can ask for.
 
 mod reads;
 mod resolved;
@@ -17,7 +21,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mazurka_program::AccessKind;
 
-use super::code::{Code, Image, Instr, NONE, Op, Target};
+use crate::model::{Pattern, Target};
+
+use super::code::{Code, Image, Instr, NONE, Op};
 
 pub use reads::{MayRead, Reads, add_all};
 pub use segments::SegmentFacts;
@@ -45,14 +51,11 @@ pub struct Facts {
     pub has_local: bool,
     /// For each method: the fields of its object that it may touch, and how.
     pub methods: Vec<Vec<(u32, AccessKind)>>,
-    /// For each place where a segment can begin.
-    segments: BTreeMap<(u32, u32), SegmentFacts>,
-    /// The same where an await that holds does not release.
-    segments_continuing: BTreeMap<(u32, u32), SegmentFacts>,
-    /// Whether some segment asks for futures that can't be told beforehand.
-    pub any_future: bool,
-    /// The same where an await that holds does not release.
-    pub any_future_continuing: bool,
+    /// For each place where a segment can begin; once where an await that holds releases, once where it goes
+    /// on.
+    segments: [BTreeMap<(u32, u32), SegmentFacts>; 2],
+    /// Whether some segment asks for futures that can't be told beforehand; the same two cases.
+    any_future: [bool; 2],
     /// What may be read from where on.
     pub may_read: MayRead,
 }
@@ -67,18 +70,20 @@ impl Facts {
         facts.find_locks(image);
         facts.find_guards(image);
         facts.methods = (0..image.methods.len() as u32).map(|method| mentions(image, method)).collect();
-        facts.segments = segments::find(image, facts.has_local, false);
-        facts.segments_continuing = segments::find(image, facts.has_local, true);
+        facts.segments = [false, true].map(|continuing| segments::find(image, facts.has_local, continuing));
+        facts.any_future = [0, 1].map(|case| facts.segments[case].values().any(|segment| segment.any_future));
         facts.may_read = MayRead::find(image);
-        facts.any_future = facts.segments.values().any(|segment| segment.any_future);
-        facts.any_future_continuing = facts.segments_continuing.values().any(|segment| segment.any_future);
         facts
     }
 
     /// What a segment may do that begins at a place.
     pub fn segment(&self, body: u32, pc: u32, continuing: bool) -> Option<&SegmentFacts> {
-        let segments = if continuing { &self.segments_continuing } else { &self.segments };
-        segments.get(&(body, pc))
+        self.segments[usize::from(continuing)].get(&(body, pc))
+    }
+
+    /// Whether some segment asks for futures that can't be told beforehand.
+    pub fn any_future(&self, continuing: bool) -> bool {
+        self.any_future[usize::from(continuing)]
     }
 
     fn find_locks(&mut self, image: &Image) {
@@ -192,8 +197,17 @@ fn expressions(image: &Image, instr: &Instr) -> Vec<Code> {
     }
 }
 
+/// The patterns of an instruction.
+fn patterns<'a>(image: &'a Image, instr: &'a Instr) -> impl Iterator<Item = &'a Pattern> {
+    let branches = match instr {
+        Instr::Switch(_, branches) | Instr::Catch(branches) => &branches[..],
+        _ => &[],
+    };
+    branches.iter().map(|(pattern, _)| &image.patterns[*pattern as usize])
+}
+
 /// What an instruction assigns to.
-fn target_of(instr: &Instr) -> Target {
+fn target_of(instr: &Instr) -> Option<Target> {
     match instr {
         Instr::Assign(target, _)
         | Instr::Random(target, _)
@@ -201,7 +215,7 @@ fn target_of(instr: &Instr) -> Target {
         | Instr::Call { target, .. }
         | Instr::SyncCall { target, .. }
         | Instr::Get { target, .. } => *target,
-        _ => Target::Nothing,
+        _ => None,
     }
 }
 
@@ -245,16 +259,10 @@ fn mentions(image: &Image, method: u32) -> Vec<(u32, AccessKind)> {
         debug_assert_eq!(body.class, class);
         for instr in &body.code {
             expressions(image, instr).into_iter().for_each(|code| reads.extend(image.fields_of(code)));
-            if let Target::Field(field) = target_of(instr) {
-                writes.insert(field);
+            if let Some(Target::Field(field)) = target_of(instr) {
+                writes.insert(field.0);
             }
-            if let Instr::Switch(_, branches) | Instr::Catch(branches) = instr {
-                let mut compared = Vec::new();
-                branches
-                    .iter()
-                    .for_each(|(pattern, _)| image.patterns[*pattern as usize].fields(&mut compared));
-                reads.extend(compared);
-            }
+            patterns(image, instr).for_each(|pattern| reads.extend(pattern.compared_fields()));
         }
     }
     let kind = |field: u32| match (reads.contains(&field), writes.contains(&field)) {

@@ -13,7 +13,7 @@ use super::touch::Touch;
 
 /// What the segment of a task may do, all frames together.
 #[derive(Default)]
-struct Ahead {
+struct SegmentForecast {
     may_end: bool,
     may_block: bool,
     any_future: bool,
@@ -49,8 +49,7 @@ impl Machine {
         }
         if ahead.may_end || self.may_end_early(image, task) {
             add(self.future_locations[p as usize], AccessKind::Write);
-            let facts = &image.facts;
-            if if self.continues() { facts.any_future_continuing } else { facts.any_future } {
+            if image.facts.any_future(self.continues()) {
                 add(ANY_FUTURE, AccessKind::Write);
             }
         }
@@ -109,8 +108,8 @@ impl Machine {
     }
 
     /// Follows the frames from the innermost out, as far as the segment may come.
-    fn ahead(&self, image: &Image, task: &Task) -> Ahead {
-        let mut ahead = Ahead { may_end: true, ..Ahead::default() };
+    fn ahead(&self, image: &Image, task: &Task) -> SegmentForecast {
+        let mut ahead = SegmentForecast { may_end: true, ..SegmentForecast::default() };
         let fresh = matches!(task.wait, Wait::Start);
         for frame in task.frames.iter().rev() {
             let next = if fresh { frame.pc } else { frame.pc + 1 };

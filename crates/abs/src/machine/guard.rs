@@ -1,7 +1,7 @@
 //! Guards: what a task waits for that others can make false again, now and in the past.
 //!
-//! A guard is captured when its task arrives at it, with the task as it is then, so that it can be evaluated after any
-//! number of steps, also when the task has gone on.
+//! A guard is captured when its task arrives at it, with the task as it is then, so that it can be evaluated
+//! after any number of steps, also when the task has gone on.
 
 use std::rc::Rc;
 
@@ -17,14 +17,14 @@ pub(super) const NOW: u32 = NONE;
 
 /// A guard that a task has met.
 #[derive(Clone, Debug)]
-pub(super) struct Captured {
+pub(super) struct CapturedGuard {
     /// What stands for all that it reads.
     pub location: u32,
     process: u32,
     task: Rc<Task>,
 }
 
-impl Captured {
+impl CapturedGuard {
     /// The task that met it, as it was then.
     pub fn task(&self) -> &Rc<Task> {
         &self.task
@@ -32,12 +32,12 @@ impl Captured {
 }
 
 /// Fields as they were at some time.
-struct Past<'a> {
+struct PastEnv<'a> {
     object: Option<&'a Object>,
     this: Option<&'a Rc<Reference>>,
 }
 
-impl Env for Past<'_> {
+impl Env for PastEnv<'_> {
     fn field(&mut self, field: u32) -> Value {
         self.object.map_or(Value::Null, |object| object.fields[field as usize].clone())
     }
@@ -67,7 +67,7 @@ impl Machine {
             Some(location) => {
                 task.guard = self.guards.len() as u32;
                 let task = Rc::new(task);
-                self.guards.push(Captured { location, process: p, task: task.clone() });
+                self.guards.push(CapturedGuard { location, process: p, task: task.clone() });
                 task
             }
         }
@@ -130,7 +130,7 @@ impl Machine {
             return true;
         }
         let object = frame.this.as_ref().and_then(|this| self.objects.at(this.id, depth).as_deref());
-        let mut env = Past { object, this: frame.this.as_ref() };
+        let mut env = PastEnv { object, this: frame.this.as_ref() };
         let mut vm = Vm::new(self.settings.max_segment_steps, self.settings.max_depth);
         let mut slots = frame.slots.clone();
         // What fails counts as true: the task will fail when it goes on.

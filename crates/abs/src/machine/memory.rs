@@ -1,5 +1,5 @@
-//! How many bytes a run keeps: what its logs say of the past, with the values there. Values are shared between one time and the
-//! next, so each is counted where it is met first.
+//! How many bytes a run keeps: what its logs say of the past, with the values there. Values are shared
+//! between one time and the next, so each is counted where it is met first.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -22,7 +22,8 @@ struct Meter {
 }
 
 impl Machine {
-    /// Bytes kept, as they were when the logs were about as long as they are now: to count them takes time in proportion.
+    /// Bytes kept, as they were when the logs were about as long as they are now: to count them takes time in
+    /// proportion.
     pub fn memory(&self) -> usize {
         let logged = self.tasks.logged() as usize + self.objects.logged() as usize + self.guards.len();
         let (then, bytes) = self.measured.get();

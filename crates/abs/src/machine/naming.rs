@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::value::{Names, Reference, Sequences, Value};
 
-use super::code::{Image, NONE, Target};
+use super::code::{Image, NONE};
 use super::entity::Frame;
 use super::run::{MAIN_DATA, MAIN_LOCK, Machine};
 
@@ -110,7 +110,7 @@ impl Machine {
             handlers: Vec::new(),
             pending: Vec::new(),
             exception: None,
-            returns: Target::Nothing,
+            returns: None,
         }
     }
 

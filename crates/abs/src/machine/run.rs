@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use mazurka_program::{
-    Access, Failure, Footprints, Guard, GuardId, Label, Location, NamedStates, Names, ProcessId, ProcessSet,
-    Program, Receives, Run, State, States, Stop,
+    Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet, Program, Receives,
+    Run, States, Stop,
 };
 
 use crate::model::Model;
@@ -17,7 +17,7 @@ use super::code::{Image, NONE, SharedImage};
 use super::compile::compile;
 use super::entity::{Cog, Object, Task, Wait};
 use super::eval::Vm;
-use super::guard::Captured;
+use super::guard::CapturedGuard;
 use super::record::SegmentRecord;
 use super::settings::{Dependence, Settings};
 use super::store::Store;
@@ -45,7 +45,8 @@ pub struct Abs {
 pub(super) struct Discoveries {
     /// The methods that throw what they do not catch.
     pub throwing: BTreeSet<u32>,
-    /// Whether the names of objects or futures were seen to matter: they were put in order, or turned into text.
+    /// Whether the names of objects or futures were seen to matter: they were put in order, or turned into
+    /// text.
     pub names_matter: bool,
     /// Whether there is something new, since this was asked last.
     pub again: bool,
@@ -92,9 +93,10 @@ pub struct AbsRun {
 
 /// The state of a run.
 ///
-/// Invariants between steps: a task that is not done stands where [`Wait`] says; `enabled` holds those that can go on,
-/// `unfinished` all that are not done. Numbers of objects and processes, and locations, once given, stay given when
-/// the run goes back.
+/// Invariants between steps: a task that is not done stands where [`Wait`] says; `enabled` holds those that
+/// can go on, `unfinished` all that are not done. Numbers of objects and processes, and locations, once
+/// given, stay given when the run goes back.
+#[derive(Default)]
 pub(super) struct Machine {
     pub settings: Settings,
     /// Whether labels are static footprints.
@@ -127,7 +129,7 @@ pub(super) struct Machine {
     pub unfinished: ProcessSet,
     /// Every change of the two sets, in order: twice the process, plus 1 for `unfinished`.
     flips: Vec<u32>,
-    pub guards: Vec<Captured>,
+    pub guards: Vec<CapturedGuard>,
     pub failures: Vec<Failure>,
     pub marks: Vec<Mark>,
     /// Under an order: who was enabled after each number of steps.
@@ -154,7 +156,7 @@ impl Machine {
     /// Bytes of the lists of the machine itself.
     pub fn own_memory(&self) -> usize {
         self.flips.capacity() * size_of::<u32>()
-            + self.guards.capacity() * size_of::<Captured>()
+            + self.guards.capacity() * size_of::<CapturedGuard>()
             + self.marks.capacity() * size_of::<Mark>()
     }
 
@@ -187,34 +189,10 @@ impl AbsRun {
             throwing,
             // Under an order, who may run goes by numbers.
             keeps_names: names_matter || settings.is_scheduled(),
-            renames: false,
-            guard_told_names: Cell::new(false),
-            names: Names::new(),
-            tasks: Store::default(),
-            objects: Store::default(),
-            cogs: Store::default(),
-            futures: Vec::new(),
-            future_locations: Vec::new(),
-            references: Vec::new(),
-            bases: Vec::new(),
-            known_objects: Vec::new(),
             locations: FIXED_LOCATIONS,
-            enabled: ProcessSet::new(),
-            unfinished: ProcessSet::new(),
-            flips: Vec::new(),
-            guards: Vec::new(),
-            failures: Vec::new(),
-            marks: Vec::new(),
-            history: Vec::new(),
             cogs_made: vec![0],
-            last_cog: 0,
-            clock: 0,
-            resolved: false,
-            touches: Touches::default(),
-            measured: Cell::new((0, 0)),
-            operations: Cell::new(0),
             vm: Vm::new(settings.max_segment_steps, settings.max_depth),
-            record: None,
+            ..Machine::default()
         };
         machine.start(&image);
         AbsRun { image, machine }
@@ -227,18 +205,7 @@ impl Machine {
         let main = self.names.child(None, 0).0;
         self.meet_process(main);
         self.cogs.put(0, Cog::default());
-        let task = Task {
-            method: NONE,
-            object: None,
-            cog: 0,
-            frames: vec![self.frame(image, image.main, None, Vec::new())],
-            wait: Wait::Start,
-            children: 0,
-            created: 0,
-            guard: NONE,
-            queued: 0,
-            rethrown: false,
-        };
+        let task = Task::new(NONE, None, 0, self.frame(image, image.main, None, Vec::new()), 0);
         let task = self.arrive(image, main, task);
         self.tasks.put(main, Some(task));
         self.enabled.insert(ProcessId(main));
@@ -400,27 +367,6 @@ impl Receives for AbsRun {
     fn would_take(&self, _: usize, _: usize) -> bool {
         // No step sends to a mailbox: calls keep no order.
         false
-    }
-}
-
-impl States for AbsRun {
-    fn state(&self) -> State {
-        self.machine.state(&self.image)
-    }
-
-    fn named(&self) -> Option<&dyn NamedStates> {
-        Some(self)
-    }
-}
-
-impl NamedStates for AbsRun {
-    fn named_state(&self, list: &mut Vec<i64>) {
-        self.machine.named_state(&self.image, list);
-    }
-
-    fn effect(&self, process: ProcessId, accesses: &[Access], list: &mut Vec<i64>) -> bool {
-        self.machine.left_behind(&self.image, process.0, accesses, list);
-        true
     }
 }
 

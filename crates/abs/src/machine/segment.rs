@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use mazurka_program::{FailureKind, ProcessId};
 
+use crate::model::{FieldId, Target};
 use crate::value::{Reference, Value};
 
-use super::code::{Code, Image, Instr, NONE, Target};
+use super::code::{Code, Image, Instr, NONE};
 use super::entity::{Frame, Handler, Object, Pending, Task, Wait};
-use super::eval::{Env, Fault, Thrown, exception, matches, no_match};
+use super::eval::{Env, Fault, Thrown, Vm, exception, matches, no_match};
 use super::record::SegmentRecord;
 use super::run::Machine;
 use super::touch::Touches;
@@ -36,7 +37,7 @@ pub(super) enum Flow {
 }
 
 /// What expressions of the present segment see.
-struct Present<'a> {
+struct SegmentEnv<'a> {
     object: Option<&'a Object>,
     this: Option<&'a Rc<Reference>>,
     /// The first location of the object; [`NONE`] if what is read of it is not told.
@@ -45,7 +46,7 @@ struct Present<'a> {
     record: Option<&'a mut SegmentRecord>,
 }
 
-impl Env for Present<'_> {
+impl Env for SegmentEnv<'_> {
     fn field(&mut self, field: u32) -> Value {
         if self.base != NONE {
             self.touches.read(self.base + field);
@@ -62,31 +63,35 @@ impl Env for Present<'_> {
     }
 }
 
-impl Machine {
-    /// Runs a task until its segment ends.
-    pub fn run_segment(
-        &mut self,
-        image: &Image,
-        p: u32,
-        task: &mut Task,
-        spawned: &mut Vec<ProcessId>,
-    ) -> Result<End, String> {
-        let mut result = self.resume(image, task);
+/// A task that runs from where it stands to where its segment ends.
+pub(super) struct Segment<'a> {
+    pub machine: &'a mut Machine,
+    pub image: &'a Image,
+    pub process: u32,
+    pub task: &'a mut Task,
+    /// The tasks that it creates.
+    pub spawned: &'a mut Vec<ProcessId>,
+}
+
+impl Segment<'_> {
+    /// Runs the task until its segment ends.
+    pub fn run(&mut self) -> Result<End, String> {
+        let mut result = self.resume();
         loop {
             match result {
                 Ok(Flow::Next) => {
-                    if let Some(frame) = task.frames.last_mut() {
+                    if let Some(frame) = self.task.frames.last_mut() {
                         frame.pc += 1;
                     }
                 }
                 Ok(Flow::To(pc)) => {
-                    if let Some(frame) = task.frames.last_mut() {
+                    if let Some(frame) = self.task.frames.last_mut() {
                         frame.pc = pc;
                     }
                 }
                 Ok(Flow::Elsewhere) => {}
                 Ok(Flow::End(end)) => {
-                    return match self.waiting_initialisation(image, task, &end) {
+                    return match self.waiting_initialisation(&end) {
                         Some(why) => Err(why),
                         None => Ok(end),
                     };
@@ -94,87 +99,221 @@ impl Machine {
                 Err(Fault::Stop(why)) => return Err(why),
                 Err(Fault::Throw(mut thrown)) => {
                     if let Some(fresh) = Rc::get_mut(&mut thrown) {
-                        fresh.thrower.get_or_insert(ProcessId(p));
+                        fresh.thrower.get_or_insert(ProcessId(self.process));
                     }
-                    if !unwind(task, &thrown) {
+                    if !unwind(self.task, &thrown) {
                         return Ok(End::Threw(thrown));
                     }
                 }
             }
-            let Some(fuel) = self.vm.fuel.checked_sub(1) else {
-                let place = task.frames.last().map_or(0, |frame| self.line_of(image, frame));
+            let Some(fuel) = self.machine.vm.fuel.checked_sub(1) else {
                 return Err(format!(
-                    "a segment of {} takes more than {} operations, at line {place}: an endless loop?",
-                    self.task_name(image, p),
-                    self.settings.max_segment_steps
+                    "a segment of {} takes more than {} operations, at line {}: an endless loop?",
+                    self.machine.task_name(self.image, self.process),
+                    self.machine.settings.max_segment_steps,
+                    self.line()
                 ));
             };
-            self.vm.fuel = fuel;
-            result = self.instruction(image, p, task, spawned);
+            self.machine.vm.fuel = fuel;
+            result = self.instruction();
         }
     }
 
-    /// An initialisation is part of its creator's segment, and others may not see an object that is half made. What is
-    /// `[Atomic]` waits all the same if it is called in another cog.
-    fn waiting_initialisation(&self, image: &Image, task: &Task, end: &End) -> Option<String> {
+    /// An initialisation is part of its creator's segment, and others may not see an object that is half
+    /// made. What is `[Atomic]` waits all the same if it is called in another cog.
+    fn waiting_initialisation(&self, end: &End) -> Option<String> {
         if matches!(end, End::Returned(_) | End::Threw(_)) {
             return None;
         }
-        let is_init = |frame: &&Frame| image.bodies[frame.body as usize].is_init;
-        let this = task.frames.iter().rev().find(is_init)?.this.as_ref()?;
-        let line = task.frames.last().map_or(0, |frame| self.line_of(image, frame));
-        let class = &image.classes[this.class as usize].name;
+        let is_init = |frame: &&Frame| self.image.bodies[frame.body as usize].is_init;
+        let this = self.task.frames.iter().rev().find(is_init)?.this.as_ref()?;
+        let class = &self.image.classes[this.class as usize].name;
+        let line = self.line();
         Some(format!("the initialisation of a {class} waits or draws at line {line}: not supported"))
     }
 
-    fn line_of(&self, image: &Image, frame: &Frame) -> u32 {
-        let spans = &image.bodies[frame.body as usize].spans;
-        spans.get(frame.pc as usize).map_or(0, |span| image.line(*span))
+    /// The line that the task is at.
+    fn line(&self) -> u32 {
+        let span = self
+            .task
+            .frames
+            .last()
+            .and_then(|frame| self.image.bodies[frame.body as usize].spans.get(frame.pc as usize));
+        span.map_or(0, |span| self.image.line(*span))
     }
 
-    /// Completes the instruction at which a task waited.
-    fn resume(&mut self, image: &Image, task: &mut Task) -> Result<Flow, Fault> {
-        match std::mem::replace(&mut task.wait, Wait::Start) {
+    /// Completes the instruction at which the task waited.
+    fn resume(&mut self) -> Result<Flow, Fault> {
+        match std::mem::replace(&mut self.task.wait, Wait::Start) {
             Wait::Start => Ok(Flow::Elsewhere),
             Wait::Await { .. } => {
-                task.wait = Wait::Await { futures: Rc::default(), noticed: true };
-                let conditions = super::guard::await_of(image, task).map_or(&[][..], |code| &code.conditions);
-                let Some(frame) = task.frames.last_mut() else { return Ok(Flow::Next) };
-                for &condition in conditions {
-                    self.eval(image, frame, condition)?;
+                self.task.wait = Wait::Await { futures: Rc::default(), noticed: true };
+                let code = super::guard::await_of(self.image, self.task);
+                for &condition in code.map_or(&[][..], |code| &code.conditions) {
+                    self.eval(condition)?;
                 }
                 Ok(Flow::Next)
             }
-            Wait::Blocked(future) => self.take(image, task, future),
+            Wait::Blocked(future) => self.take(future),
             Wait::Chosen(drawn) => {
-                let target = self.target_here(image, task);
-                self.assign(image, task, target, Value::Int(i64::from(drawn)));
+                self.assign(self.target_here(), Value::Int(i64::from(drawn)));
                 Ok(Flow::Next)
             }
             _ => Ok(Flow::Next),
         }
     }
 
-    /// What the instruction assigns to that a task is at.
-    pub fn target_here(&self, image: &Image, task: &Task) -> Target {
-        let Some(frame) = task.frames.last() else { return Target::Nothing };
-        match &image.bodies[frame.body as usize].code[frame.pc as usize] {
+    /// What the instruction assigns to that the task is at.
+    pub fn target_here(&self) -> Option<Target> {
+        let frame = self.task.frames.last()?;
+        match &self.image.bodies[frame.body as usize].code[frame.pc as usize] {
             Instr::Get { target, .. } | Instr::SyncCall { target, .. } | Instr::Random(target, _) => *target,
-            _ => Target::Nothing,
+            _ => None,
         }
     }
 
-    pub fn eval(&mut self, image: &Image, frame: &mut Frame, code: Code) -> Result<Value, Fault> {
-        let silent = image.bodies[frame.body as usize].is_init;
-        let this = frame.this.as_ref();
-        let mut env = Present {
-            object: this.and_then(|this| self.objects.get(this.id).as_deref()),
-            this,
-            base: this.filter(|_| !silent).map_or(NONE, |this| self.bases[this.id as usize]),
-            touches: &mut self.touches,
-            record: self.record.as_deref_mut(),
+    /// The value of an expression of the task.
+    pub fn eval(&mut self, code: Code) -> Result<Value, Fault> {
+        match self.task.frames.last_mut() {
+            Some(frame) => self.machine.eval(self.image, frame, code),
+            None => Ok(Value::Null),
+        }
+    }
+
+    pub fn assign(&mut self, target: Option<Target>, value: Value) {
+        let Some(frame) = self.task.frames.last_mut() else { return };
+        let (machine, image) = (&mut *self.machine, self.image);
+        match (target, &frame.this) {
+            (Some(Target::Slot(slot)), _) => frame.slots[slot.index()] = value,
+            (Some(Target::Field(FieldId(field))), Some(this)) => {
+                let now = machine.now();
+                if let Some(object) = machine.objects.change(this.id, now) {
+                    let object = Rc::make_mut(object);
+                    object.fields[field as usize] = value;
+                    object.writers[field as usize] = now + 1;
+                }
+                if !image.bodies[frame.body as usize].is_init {
+                    let (id, class) = (this.id, this.class);
+                    machine.touches.write(machine.bases[id as usize] + field);
+                    for &own in &image.facts.classes[class as usize].awaits_of_field[field as usize] {
+                        machine.touches.write(machine.await_location(image, id, own));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn instruction(&mut self) -> Result<Flow, Fault> {
+        let (machine, image) = (&mut *self.machine, self.image);
+        let Some(frame) = self.task.frames.last_mut() else {
+            return Ok(Flow::End(End::Returned(Value::Unit)));
         };
-        self.vm.eval(image, code, &mut frame.slots, &mut env)
+        let body = &image.bodies[frame.body as usize];
+        let (instr, span) = (&body.code[frame.pc as usize], body.spans[frame.pc as usize]);
+        match instr {
+            Instr::Assign(target, code) => {
+                let value = machine.eval(image, frame, *code)?;
+                self.assign(*target, value);
+            }
+            Instr::Assert(code) => {
+                if !matches!(machine.eval(image, frame, *code)?, Value::Bool(true)) {
+                    let about =
+                        format!("assertion failed: {}", image.source(image.op_spans[code.end as usize - 1]));
+                    let known = image.known.assertion_failed;
+                    return Err(exception(image, known, FailureKind::Assertion, &about, span));
+                }
+            }
+            Instr::JumpUnless(code, to) => {
+                if !matches!(machine.eval(image, frame, *code)?, Value::Bool(true)) {
+                    return Ok(Flow::To(*to));
+                }
+            }
+            Instr::Jump(to) => return Ok(Flow::To(*to)),
+            Instr::Begin { list, rest, count } => {
+                frame.slots[*rest as usize] = machine.eval(image, frame, *list)?;
+                frame.slots[*count as usize] = Value::Int(0);
+            }
+            Instr::Next { rest, count, element, index, end } => {
+                return Ok(next_element(image, frame, [*rest, *count, *element, *index], *end));
+            }
+            Instr::Switch(code, branches) => {
+                let value = machine.eval(image, frame, *code)?;
+                let found = machine.branch(image, frame, &value, branches);
+                machine.vm.told_names |= found.is_none() && value.refers();
+                return found.map(Flow::To).ok_or_else(|| no_match(image, &value, span));
+            }
+            Instr::Enter { at, finally } => frame.handlers.push(Handler { at: *at, finally: *finally }),
+            Instr::Leave => {
+                frame.handlers.pop();
+            }
+            Instr::Catch(branches) => {
+                let Some(thrown) = frame.exception.take() else { return Ok(Flow::Next) };
+                let found = machine.branch(image, frame, &thrown.value, branches);
+                return found.map(Flow::To).ok_or(Fault::Throw(thrown));
+            }
+            Instr::EnterFinally => {
+                frame.handlers.pop();
+                frame.pending.push(Pending::Nothing);
+            }
+            Instr::EndFinally => match frame.pending.pop() {
+                Some(Pending::Throw(thrown)) => return Err(Fault::Throw(thrown)),
+                Some(Pending::Return(value)) => return self.give_back(value),
+                _ => {}
+            },
+            Instr::Throw(code) => {
+                let value = machine.eval(image, frame, *code)?;
+                return Err(Fault::Throw(Rc::new(Thrown {
+                    value,
+                    span,
+                    thrower: None,
+                    kind: FailureKind::Exception,
+                    about: String::new(),
+                })));
+            }
+            Instr::Return(code) => {
+                let value = machine.eval(image, frame, *code)?;
+                return self.give_back(value);
+            }
+            Instr::Suspend => return Ok(Flow::End(End::Suspended)),
+            Instr::Await(index) => return self.reach_await(*index, span),
+            _ => return self.effect(instr, span),
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Ends a frame with a value, after its `finally`s.
+    fn give_back(&mut self, mut value: Value) -> Result<Flow, Fault> {
+        let Some(frame) = self.task.frames.last_mut() else { return Ok(Flow::End(End::Returned(value))) };
+        while let Some(handler) = frame.handlers.pop() {
+            if handler.finally {
+                frame.pending.push(Pending::Return(value));
+                return Ok(Flow::To(handler.at));
+            }
+        }
+        let Some(frame) = self.task.frames.pop() else { return Ok(Flow::End(End::Returned(value))) };
+        if self.image.bodies[frame.body as usize].is_init
+            && let Some(this) = frame.this
+        {
+            value = Value::Object(this.clone());
+            let run = self.image.classes[this.class as usize].run;
+            if run != NONE {
+                self.spawn(&this, run, Vec::new());
+            }
+        }
+        if self.task.frames.is_empty() {
+            return Ok(Flow::End(End::Returned(value)));
+        }
+        self.assign(frame.returns, value);
+        Ok(Flow::Next)
+    }
+}
+
+impl Machine {
+    /// The value of an expression in a frame.
+    fn eval(&mut self, image: &Image, frame: &mut Frame, code: Code) -> Result<Value, Fault> {
+        let (slots, mut env, vm) = self.present(image, frame);
+        vm.eval(image, code, slots, &mut env)
     }
 
     /// The first of the branches whose pattern matches.
@@ -185,158 +324,29 @@ impl Machine {
         value: &Value,
         branches: &[(u32, u32)],
     ) -> Option<u32> {
-        let this = frame.this.as_ref();
-        let silent = image.bodies[frame.body as usize].is_init;
-        let mut env = Present {
-            object: this.and_then(|this| self.objects.get(this.id).as_deref()),
-            this,
-            base: this.filter(|_| !silent).map_or(NONE, |this| self.bases[this.id as usize]),
-            touches: &mut self.touches,
-            record: None,
-        };
-        let slots = &mut frame.slots;
+        let (slots, mut env, _) = self.present(image, frame);
         let found = branches
             .iter()
             .find(|(pattern, _)| matches(&image.patterns[*pattern as usize], value, slots, &mut env));
         found.map(|(_, to)| *to)
     }
 
-    pub fn assign(&mut self, image: &Image, task: &mut Task, target: Target, value: Value) {
-        let Some(frame) = task.frames.last_mut() else { return };
-        match (target, &frame.this) {
-            (Target::Slot(slot), _) => frame.slots[slot as usize] = value,
-            (Target::Field(field), Some(this)) => {
-                let now = self.now();
-                if let Some(object) = self.objects.change(this.id, now) {
-                    let object = Rc::make_mut(object);
-                    object.fields[field as usize] = value;
-                    object.writers[field as usize] = now + 1;
-                }
-                if !image.bodies[frame.body as usize].is_init {
-                    let (id, class) = (this.id, this.class);
-                    self.touches.write(self.bases[id as usize] + field);
-                    for &own in &image.facts.classes[class as usize].awaits_of_field[field as usize] {
-                        self.touches.write(self.await_location(image, id, own));
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn instruction(
-        &mut self,
+    /// The variables of a frame, what else its expressions see, and who evaluates them.
+    fn present<'a>(
+        &'a mut self,
         image: &Image,
-        p: u32,
-        task: &mut Task,
-        spawned: &mut Vec<ProcessId>,
-    ) -> Result<Flow, Fault> {
-        let Some(frame) = task.frames.last_mut() else { return Ok(Flow::End(End::Returned(Value::Unit))) };
-        let body = &image.bodies[frame.body as usize];
-        let (instr, span) = (&body.code[frame.pc as usize], body.spans[frame.pc as usize]);
-        match instr {
-            Instr::Assign(target, code) => {
-                let value = self.eval(image, frame, *code)?;
-                self.assign(image, task, *target, value);
-            }
-            Instr::Assert(code) => {
-                if !matches!(self.eval(image, frame, *code)?, Value::Bool(true)) {
-                    let about =
-                        format!("assertion failed: {}", image.source(image.op_spans[code.end as usize - 1]));
-                    let known = image.known.assertion_failed;
-                    return Err(exception(image, known, FailureKind::Assertion, &about, span));
-                }
-            }
-            Instr::JumpUnless(code, to) => {
-                if !matches!(self.eval(image, frame, *code)?, Value::Bool(true)) {
-                    return Ok(Flow::To(*to));
-                }
-            }
-            Instr::Jump(to) => return Ok(Flow::To(*to)),
-            Instr::Begin { list, rest, count } => {
-                frame.slots[*rest as usize] = self.eval(image, frame, *list)?;
-                frame.slots[*count as usize] = Value::Int(0);
-            }
-            Instr::Next { rest, count, element, index, end } => {
-                return Ok(next_element(image, frame, [*rest, *count, *element, *index], *end));
-            }
-            Instr::Switch(code, branches) => {
-                let value = self.eval(image, frame, *code)?;
-                let found = self.branch(image, frame, &value, branches);
-                self.vm.told_names |= found.is_none() && value.refers();
-                return found.map(Flow::To).ok_or_else(|| no_match(image, &value, span));
-            }
-            Instr::Enter { at, finally } => frame.handlers.push(Handler { at: *at, finally: *finally }),
-            Instr::Leave => {
-                frame.handlers.pop();
-            }
-            Instr::Catch(branches) => {
-                let Some(thrown) = frame.exception.take() else { return Ok(Flow::Next) };
-                let found = self.branch(image, frame, &thrown.value, branches);
-                return found.map(Flow::To).ok_or(Fault::Throw(thrown));
-            }
-            Instr::EnterFinally => {
-                frame.handlers.pop();
-                frame.pending.push(Pending::Nothing);
-            }
-            Instr::EndFinally => match frame.pending.pop() {
-                Some(Pending::Throw(thrown)) => return Err(Fault::Throw(thrown)),
-                Some(Pending::Return(value)) => return self.give_back(image, p, task, value, spawned),
-                _ => {}
-            },
-            Instr::Throw(code) => {
-                let value = self.eval(image, frame, *code)?;
-                return Err(Fault::Throw(Rc::new(Thrown {
-                    value,
-                    span,
-                    thrower: None,
-                    kind: FailureKind::Exception,
-                    about: String::new(),
-                })));
-            }
-            Instr::Return(code) => {
-                let value = self.eval(image, frame, *code)?;
-                return self.give_back(image, p, task, value, spawned);
-            }
-            Instr::Suspend => return Ok(Flow::End(End::Suspended)),
-            Instr::Await(index) => return self.reach_await(image, task, *index),
-            _ => return self.effect(image, p, task, instr, span, spawned),
-        }
-        Ok(Flow::Next)
-    }
-
-    /// Ends a frame with a value, after its `finally`s.
-    fn give_back(
-        &mut self,
-        image: &Image,
-        p: u32,
-        task: &mut Task,
-        value: Value,
-        spawned: &mut Vec<ProcessId>,
-    ) -> Result<Flow, Fault> {
-        let Some(frame) = task.frames.last_mut() else { return Ok(Flow::End(End::Returned(value))) };
-        while let Some(handler) = frame.handlers.pop() {
-            if handler.finally {
-                frame.pending.push(Pending::Return(value));
-                return Ok(Flow::To(handler.at));
-            }
-        }
-        let Some(frame) = task.frames.pop() else { return Ok(Flow::End(End::Returned(value))) };
-        let mut value = value;
-        if image.bodies[frame.body as usize].is_init
-            && let Some(this) = frame.this
-        {
-            value = Value::Object(this.clone());
-            let run = image.classes[this.class as usize].run;
-            if run != NONE {
-                self.spawn(image, p, task, &this, run, Vec::new(), spawned);
-            }
-        }
-        if task.frames.is_empty() {
-            return Ok(Flow::End(End::Returned(value)));
-        }
-        self.assign(image, task, frame.returns, value);
-        Ok(Flow::Next)
+        frame: &'a mut Frame,
+    ) -> (&'a mut [Value], SegmentEnv<'a>, &'a mut Vm) {
+        let silent = image.bodies[frame.body as usize].is_init;
+        let this = frame.this.as_ref();
+        let env = SegmentEnv {
+            object: this.and_then(|this| self.objects.get(this.id).as_deref()),
+            this,
+            base: this.filter(|_| !silent).map_or(NONE, |this| self.bases[this.id as usize]),
+            touches: &mut self.touches,
+            record: self.record.as_deref_mut(),
+        };
+        (&mut frame.slots, env, &mut self.vm)
     }
 }
 

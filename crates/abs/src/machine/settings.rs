@@ -67,8 +67,8 @@ pub struct Settings {
     pub await_holds: AwaitTrue,
     /// What an uncaught exception does to the object.
     pub uncaught: Uncaught,
-    /// Whether states are told without their dead variables: fields and local variables that no code that is left to run can
-    /// read, and objects that nobody will find.
+    /// Whether states are told without their dead variables: fields and local variables that no code that is
+    /// left to run can read, and objects that nobody will find.
     pub forgets_dead_variables: bool,
     /// How many operations one segment may take.
     pub max_segment_steps: u64,

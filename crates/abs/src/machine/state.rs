@@ -1,11 +1,14 @@
-//! The state in a canonical form: equal exactly if two states are equal up to renaming of objects, tasks and futures.
+//! The state in a canonical form: equal exactly if two states are equal up to renaming of objects, tasks and
+//! futures.
 //!
-//! Objects and tasks are the nodes of a graph ([`canonical`]) that says everything but names. All objects are part of it, and
-//! of the tasks those that have not ended, those whose exception nobody was told of, and those that somebody refers to.
+//! Objects and tasks are the nodes of a graph ([`canonical`]) that says everything but names. All objects are
+//! part of it, and of the tasks those that have not ended, those whose exception nobody was told of, and
+//! those that somebody refers to.
 //!
-//! Two under-approximations, both sound (states that are equal up to renaming may be told apart, never the other way around):
-//! references in a set, or in the keys of a map, keep their names in the creation tree, since the order of elements goes by
-//! those; and where too many nodes look alike to try all ways of numbering them, names decide.
+//! Two under-approximations, both sound (states that are equal up to renaming may be told apart, never the
+//! other way around): references in a set, or in the keys of a map, keep their names in the creation tree,
+//! since the order of elements goes by those; and where too many nodes look alike to try all ways of
+//! numbering them, names decide.
 
 mod canonical;
 mod renaming;
@@ -13,7 +16,7 @@ mod renaming;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use mazurka_program::{Access, State};
+use mazurka_program::{Access, NamedStates, ProcessId, State, States};
 
 use crate::value::{Reference, Value};
 
@@ -21,7 +24,7 @@ use super::code::{Image, NONE};
 use super::entity::{Frame, Object, Pending, Task, Wait};
 use super::eval::Thrown;
 use super::facts::{Reads, add_all};
-use super::run::Machine;
+use super::run::{AbsRun, Machine};
 use super::settings::{ObjectOrder, TaskOrder};
 use canonical::{Graph, Item};
 
@@ -52,31 +55,31 @@ struct Builder<'a> {
     living: Option<Vec<bool>>,
 }
 
-impl Machine {
-    pub fn state(&self, image: &Image) -> State {
-        State { shared: self.encode(image, true), local: self.encode(image, false) }
+impl States for AbsRun {
+    fn state(&self) -> State {
+        let (image, machine) = (&*self.image, &self.machine);
+        State { shared: machine.encode(image, true), local: machine.encode(image, false) }
     }
 
-    /// The state with its names: objects and tasks by their numbers, and of tasks that go on, how many tasks and objects
-    /// they have made, which names those to come.
-    pub fn named_state(&self, image: &Image, list: &mut Vec<i64>) {
-        let builder = self.graph(image, true);
-        let things: Vec<&Thing> = {
-            let mut things = vec![&Thing::Task(0); builder.graph.nodes.len()];
-            builder.numbers.iter().for_each(|(thing, &number)| things[number] = thing);
-            things
-        };
+    fn named(&self) -> Option<&dyn NamedStates> {
+        Some(self)
+    }
+}
+
+impl NamedStates for AbsRun {
+    /// Objects and tasks by their numbers, and of tasks that go on, how many tasks and objects they have
+    /// made, which names those to come.
+    fn named_state(&self, list: &mut Vec<i64>) {
+        let builder = self.machine.graph(&self.image, true);
+        let things = builder.things();
         list.clear();
-        list.push(self.last_turn());
+        list.push(self.machine.last_turn());
         for (thing, &number) in &builder.numbers {
             let items = &builder.graph.nodes[number].items;
             list.extend([name(thing), items.len() as i64]);
-            list.extend(items.iter().map(|item| match *item {
-                Item::Number(n) => n,
-                Item::Node(to) => name(things[to]),
-            }));
+            list.extend(items.iter().map(|item| named(item, &things)));
             if let Thing::Task(p) = *thing
-                && let Some(task) = self.task(p).filter(|task| !task.is_done())
+                && let Some(task) = self.machine.task(p).filter(|task| !task.is_done())
             {
                 list.extend([task.children, task.created].map(i64::from));
             }
@@ -84,38 +87,39 @@ impl Machine {
     }
 
     /// What a task knows, or what it ended with, and the values of the fields that these accesses write.
-    pub fn left_behind(&self, image: &Image, p: u32, accesses: &[Access], list: &mut Vec<i64>) {
-        let mut builder = Builder {
-            machine: self,
-            graph: Graph::default(),
-            numbers: BTreeMap::new(),
-            rest: Vec::new(),
-            fields: false,
-            living: None,
-        };
+    fn effect(&self, process: ProcessId, accesses: &[Access], list: &mut Vec<i64>) -> bool {
+        let machine = &self.machine;
+        let mut builder = Builder::new(machine, false, None);
         let mut items = Vec::new();
-        if let Some(task) = self.task(p) {
-            builder.task(image, task, &mut items);
+        if let Some(task) = machine.task(process.0) {
+            builder.task(&self.image, task, &mut items);
         }
         let written = accesses.iter().filter(|access| !access.kind.is_read());
         for location in written.flat_map(|access| access.locations()) {
-            let field = self.owner(location.0);
-            let object = field.and_then(|(id, _)| self.objects.get(id).as_ref());
+            let field = machine.owner(location.0);
+            let object = field.and_then(|(id, _)| machine.objects.get(id).as_ref());
             if let (Some((_, field)), Some(object)) = (field, object)
                 && let Some(value) = object.fields.get(field as usize)
             {
                 builder.value(value, &mut items);
             }
         }
-        let things: BTreeMap<usize, &Thing> =
-            builder.numbers.iter().map(|(thing, &number)| (number, thing)).collect();
+        let things = builder.things();
         list.clear();
-        list.extend(items.iter().map(|item| match *item {
-            Item::Number(n) => n,
-            Item::Node(to) => things.get(&to).map_or(-1, |thing| name(thing)),
-        }));
+        list.extend(items.iter().map(|item| named(item, &things)));
+        true
     }
+}
 
+/// An item with the name of what it refers to.
+fn named(item: &Item, things: &[Thing]) -> i64 {
+    match *item {
+        Item::Number(n) => n,
+        Item::Node(to) => name(&things[to]),
+    }
+}
+
+impl Machine {
     /// Which fields the tasks that have not ended may read.
     fn living_fields(&self, image: &Image) -> Vec<bool> {
         let mut living = vec![false; image.facts.may_read.fields()];
@@ -138,14 +142,8 @@ impl Machine {
 
     /// With fields, everything; without, what the tasks know.
     fn graph(&self, image: &Image, fields: bool) -> Builder<'_> {
-        let mut builder = Builder {
-            machine: self,
-            graph: Graph::default(),
-            numbers: BTreeMap::new(),
-            rest: Vec::new(),
-            fields,
-            living: self.settings.forgets_dead_variables.then(|| self.living_fields(image)),
-        };
+        let living = self.settings.forgets_dead_variables.then(|| self.living_fields(image));
+        let mut builder = Builder::new(self, fields, living);
         builder.collect(image);
         builder
     }
@@ -158,8 +156,8 @@ impl Machine {
         code
     }
 
-    /// The fields of all objects as terms `object(name,'Class',[field(name,value),..])`, in the order of their names in the
-    /// creation tree.
+    /// The fields of all objects as terms `object(name,'Class',[field(name,value),..])`, in the order of
+    /// their names in the creation tree.
     pub fn state_terms(&self, image: &Image) -> Vec<String> {
         let alive = |id: &u32| self.objects.get(*id).is_some();
         let mut ids: Vec<u32> = (0..self.references.len() as u32).filter(alive).collect();
@@ -179,10 +177,23 @@ impl Machine {
     }
 }
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
+    fn new(machine: &'a Machine, fields: bool, living: Option<Vec<bool>>) -> Builder<'a> {
+        let (graph, numbers) = (Graph::default(), BTreeMap::new());
+        Builder { machine, graph, numbers, rest: Vec::new(), fields, living }
+    }
+
+    /// What each node stands for.
+    fn things(&self) -> Vec<Thing> {
+        let mut things = vec![Thing::Task(0); self.numbers.len()];
+        self.numbers.iter().for_each(|(thing, &number)| things[number] = *thing);
+        things
+    }
+
     fn collect(&mut self, image: &Image) {
         let machine = self.machine;
-        // Of an object that nobody will find, nothing matters; but what happens to a cog happens to all its objects.
+        // Of an object that nobody will find, nothing matters; but what happens to a cog happens to all its
+        // objects.
         if self.fields && (self.living.is_none() || image.facts.has_local) {
             for id in 0..machine.references.len() as u32 {
                 if machine.objects.get(id).is_some() {

@@ -10,7 +10,7 @@ use super::eval::{Fault, Thrown, exception};
 use super::guard::NOW;
 use super::record::{SegmentEnd, SegmentStart};
 use super::run::{Machine, SCHEDULER};
-use super::segment::End;
+use super::segment::{End, Segment};
 use super::settings::Uncaught;
 
 impl Machine {
@@ -140,7 +140,10 @@ impl Machine {
         self.note_start(image, p, &task, start);
         let end = match self.dead_end(image, &task) {
             Some(end) => end,
-            None => self.run_segment(image, p, &mut task, &mut label.spawned)?,
+            None => {
+                let spawned = &mut label.spawned;
+                Segment { machine: self, image, process: p, task: &mut task, spawned }.run()?
+            }
         };
         self.finish(image, p, task, held, end)
     }

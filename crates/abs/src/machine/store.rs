@@ -1,7 +1,7 @@
 //! Things that change step by step and go back: objects, tasks, cogs.
 //!
-//! The first change of a thing in a step is logged with what it was before and with the entry before it of the same
-//! thing. The log undoes steps, last first, and says what a thing was after any number of steps.
+//! The first change of a thing in a step is logged with what it was before and with the entry before it of
+//! the same thing. The log undoes steps, last first, and says what a thing was after any number of steps.
 
 use super::code::NONE;
 

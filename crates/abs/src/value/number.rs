@@ -25,10 +25,10 @@ pub enum NumberFault {
     NoNumber,
 }
 
-type Answer = Result<Value, NumberFault>;
+type NumberResult = Result<Value, NumberFault>;
 
 /// A whole number in its one form.
-fn whole(number: BigInt) -> Answer {
+fn whole(number: BigInt) -> NumberResult {
     match number.to_i64() {
         Some(small) => Ok(Value::Int(small)),
         None if number.bits() > MOST_BITS => Err(NumberFault::TooLarge),
@@ -37,7 +37,7 @@ fn whole(number: BigInt) -> Answer {
 }
 
 /// A fraction in its one form.
-fn fraction(numerator: BigInt, denominator: BigInt) -> Answer {
+fn fraction(numerator: BigInt, denominator: BigInt) -> NumberResult {
     if denominator.is_zero() {
         return Err(NumberFault::DivisionByZero);
     }
@@ -84,7 +84,7 @@ fn is_fraction(value: &Value) -> bool {
 }
 
 /// `a + b`
-pub fn add(a: &Value, b: &Value) -> Answer {
+pub fn add(a: &Value, b: &Value) -> NumberResult {
     if let (Value::Int(x), Value::Int(y)) = (a, b)
         && let Some(sum) = x.checked_add(*y)
     {
@@ -95,7 +95,7 @@ pub fn add(a: &Value, b: &Value) -> Answer {
 }
 
 /// `-a`
-pub fn negate(a: &Value) -> Answer {
+pub fn negate(a: &Value) -> NumberResult {
     match a {
         Value::Rat(rat) => Ok(Value::Rat(Rc::new((-&rat.0, rat.1.clone())))),
         _ => whole(-to_big(a).ok_or(NumberFault::NoNumber)?),
@@ -103,7 +103,7 @@ pub fn negate(a: &Value) -> Answer {
 }
 
 /// `a - b`
-pub fn subtract(a: &Value, b: &Value) -> Answer {
+pub fn subtract(a: &Value, b: &Value) -> NumberResult {
     if let (Value::Int(x), Value::Int(y)) = (a, b)
         && let Some(difference) = x.checked_sub(*y)
     {
@@ -113,7 +113,7 @@ pub fn subtract(a: &Value, b: &Value) -> Answer {
 }
 
 /// `a * b`
-pub fn multiply(a: &Value, b: &Value) -> Answer {
+pub fn multiply(a: &Value, b: &Value) -> NumberResult {
     if let (Value::Int(x), Value::Int(y)) = (a, b)
         && let Some(product) = x.checked_mul(*y)
     {
@@ -124,18 +124,18 @@ pub fn multiply(a: &Value, b: &Value) -> Answer {
 }
 
 /// `a / b`, exact.
-pub fn divide(a: &Value, b: &Value) -> Answer {
+pub fn divide(a: &Value, b: &Value) -> NumberResult {
     let ((n, d), (m, e)) = (parts(a)?, parts(b)?);
     fraction(n * e, d * m)
 }
 
 /// `a / b`, towards 0.
-pub fn divide_ints(a: &Value, b: &Value) -> Answer {
+pub fn divide_ints(a: &Value, b: &Value) -> NumberResult {
     truncate(&divide(a, b)?)
 }
 
 /// `a % b`: what is left after [`divide_ints`], with the sign of `a`.
-pub fn modulo(a: &Value, b: &Value) -> Answer {
+pub fn modulo(a: &Value, b: &Value) -> NumberResult {
     match (a, b) {
         (_, Value::Int(0)) => Err(NumberFault::DivisionByZero),
         (Value::Int(x), Value::Int(y)) => Ok(Value::Int(x.checked_rem(*y).unwrap_or(0))),
@@ -144,7 +144,7 @@ pub fn modulo(a: &Value, b: &Value) -> Answer {
 }
 
 /// A number without what is behind the point.
-pub fn truncate(a: &Value) -> Answer {
+pub fn truncate(a: &Value) -> NumberResult {
     match a {
         Value::Rat(rat) => whole(&rat.0 / &rat.1),
         Value::Int(_) | Value::Big(_) => Ok(a.clone()),
@@ -153,13 +153,13 @@ pub fn truncate(a: &Value) -> Answer {
 }
 
 /// The numerator, or the denominator.
-pub fn part(a: &Value, numerator: bool) -> Answer {
+pub fn part(a: &Value, numerator: bool) -> NumberResult {
     let (n, d) = parts(a)?;
     whole(if numerator { n } else { d })
 }
 
 /// `a` to the power of a whole number.
-pub fn power(a: &Value, exponent: &Value) -> Answer {
+pub fn power(a: &Value, exponent: &Value) -> NumberResult {
     let (n, d) = parts(a)?;
     let Value::Int(times) = exponent else {
         return Err(if matches!(exponent, Value::Big(_)) {

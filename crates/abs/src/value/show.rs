@@ -36,8 +36,8 @@ pub fn show(value: &Value, names: &dyn Names) -> String {
     show_with(value, names, |text| format!("{text:?}"))
 }
 
-/// What `toString` gives, as the Erlang back end has it: a text is itself; one within data is quoted, and of its signs
-/// only quotes are escaped.
+/// What `toString` gives, as the Erlang back end has it: a text is itself; one within data is quoted, and of
+/// its signs only quotes are escaped.
 pub fn to_text(value: &Value, names: &dyn Names) -> String {
     match value {
         Value::Text(text) => text.to_string(),

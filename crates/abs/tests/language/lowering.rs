@@ -164,9 +164,7 @@ fn pattern_variables_that_have_a_value_are_compared() {
     let ExprKind::Case(_, branches) = &body.kind else { panic!() };
     let Pattern::Construct(just, first) = &branches[0].0 else { panic!() };
     assert_eq!(model.constructors[just.index()].name, "Just");
-    assert!(
-        matches!(&first[0], Pattern::Equal(expr) if matches!(expr.kind, ExprKind::Slot(slot) if slot.0 == 0))
-    );
+    assert!(matches!(&first[0], Pattern::Equal(Target::Slot(slot)) if slot.0 == 0));
     assert!(
         matches!(&branches[1].0, Pattern::Construct(_, parts) if matches!(parts[0], Pattern::Bind(slot) if slot.0 == 2))
     );

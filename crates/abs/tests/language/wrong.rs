@@ -1,5 +1,5 @@
-//! What is said about wrong programs, word for word. The files beside this one have, for each, a title, the program and
-//! the answer. Run with `MAZURKA_BLESS=1` to write the answers anew, and read what has changed.
+//! What is said about wrong programs, word for word. The files beside this one have, for each, a title, the
+//! program and the answer. Run with `MAZURKA_BLESS=1` to write the answers anew, and read what has changed.
 
 use std::fmt::Write;
 use std::path::Path;

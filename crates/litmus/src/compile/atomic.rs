@@ -1,10 +1,11 @@
 //! Atomic blocks: what they may hold, and whether what they touch depends on shared values.
 
-use super::check::{self, Taint, depends};
+use mazurka_syntax::Diagnostic;
+
+use super::check::Taint;
 use super::{Compiler, Patch};
 use crate::ast::{Block, Expr, Name, Range, Stmt, StmtKind};
 use crate::code::{AtomicCode, Instr, MAX_NESTING, NONE, Op, Tree};
-use crate::diagnostic::Diagnostic;
 use crate::printer::print_stmt_head;
 
 impl Compiler {
@@ -83,75 +84,54 @@ impl Compiler {
         let mut taint: Taint = vec![false; self.scope.locals.len()];
         while self.spread(body, &mut taint) {}
         let guard = self.image.guards.get(guard as usize);
-        let guard_may_fail =
-            guard.is_some_and(|guard| check::may_fail(&self.image.nodes, guard.condition.node, &[]));
-        let may_fail = guard_may_fail || any_op(body, &mut |op| self.op_may_fail(op, &taint));
-        self.trees_vary(body, &taint) || may_fail && any_op(body, &mut |op| self.op_is_blind(op))
+        let guard_may_fail = guard.is_some_and(|guard| self.image.may_fail(guard.condition.node, &[]));
+        let may_fail = guard_may_fail || any_op(body, |op| self.op_may_fail(op, &taint));
+        self.trees_vary(body, &taint) || may_fail && any_op(body, |op| self.op_is_blind(op))
     }
 
     /// Taints the locals that are assigned from shared values; says whether there was a new one.
     ///
-    /// Locals assigned under a condition that depends on shared values need not be tainted: then the block varies
-    /// anyway.
+    /// Locals assigned under a condition that depends on shared values need not be tainted: then the block
+    /// varies anyway.
     fn spread(&self, body: &[Tree], taint: &mut Taint) -> bool {
         let mut changed = false;
-        for tree in body {
-            match tree {
-                Tree::Op(op) => {
-                    let slot = match *op {
-                        Op::Local { slot, value } if depends(&self.image.nodes, value, taint) => slot,
-                        Op::FetchAdd { dest, .. } | Op::Swap { dest, .. } | Op::Cas { dest, .. } => dest,
-                        _ => NONE,
-                    };
-                    if let Some(known) = taint.get_mut(slot as usize) {
-                        changed |= !*known;
-                        *known = true;
-                    }
-                }
-                Tree::If { arms, otherwise } => {
-                    for (_, block) in arms {
-                        changed |= self.spread(block, taint);
-                    }
-                    changed |= self.spread(otherwise, taint);
-                }
-                Tree::For { body, .. } => changed |= self.spread(body, taint),
-                Tree::Break | Tree::Continue => {}
+        Tree::each(body, &mut |tree| {
+            let slot = match *tree {
+                Tree::Op(Op::Local { value, .. }) if !self.image.depends(value, taint) => NONE,
+                Tree::Op(op) => op.dest(),
+                _ => NONE,
+            };
+            if let Some(known) = taint.get_mut(slot as usize) {
+                changed |= !*known;
+                *known = true;
             }
-        }
+        });
         changed
     }
 
     fn trees_vary(&self, body: &[Tree], taint: &Taint) -> bool {
-        let nodes = &self.image.nodes;
-        body.iter().any(|tree| match tree {
-            Tree::Op(Op::Assume(condition)) => depends(nodes, *condition, taint),
-            Tree::Op(op) => self.op_varies(*op, taint),
-            Tree::If { arms, otherwise } => {
-                arms.iter().any(|(condition, block)| {
-                    depends(nodes, *condition, taint) || self.trees_vary(block, taint)
-                }) || self.trees_vary(otherwise, taint)
-            }
-            Tree::For { from, to, body, .. } => {
-                [*from, *to]
+        let image = &self.image;
+        let mut found = false;
+        Tree::each(body, &mut |tree| {
+            found |= match tree {
+                Tree::Op(Op::Assume(condition)) => image.depends(*condition, taint),
+                Tree::Op(op) => self.op_varies(*op, taint),
+                Tree::If { arms, .. } => arms.iter().any(|(condition, _)| image.depends(*condition, taint)),
+                Tree::For { from, to, .. } => [*from, *to]
                     .iter()
-                    .any(|&bound| depends(nodes, bound, taint) || check::varies(nodes, bound, taint))
-                    || self.trees_vary(body, taint)
-            }
-            Tree::Break | Tree::Continue => false,
-        })
+                    .any(|&bound| image.depends(bound, taint) || image.varies(bound, taint)),
+                Tree::Break | Tree::Continue => false,
+            };
+        });
+        found
     }
 }
 
 /// Whether any operation of a block is as asked.
-fn any_op(body: &[Tree], test: &mut impl FnMut(Op) -> bool) -> bool {
-    body.iter().any(|tree| match tree {
-        Tree::Op(op) => test(*op),
-        Tree::If { arms, otherwise } => {
-            arms.iter().any(|(_, block)| any_op(block, test)) || any_op(otherwise, test)
-        }
-        Tree::For { body, .. } => any_op(body, test),
-        Tree::Break | Tree::Continue => false,
-    })
+fn any_op(body: &[Tree], test: impl Fn(Op) -> bool) -> bool {
+    let mut found = false;
+    Tree::each(body, &mut |tree| found |= matches!(tree, Tree::Op(op) if test(*op)));
+    found
 }
 
 /// What a statement is called that may not be in an atomic block, and what to do instead.

@@ -1,64 +1,62 @@
 //! Questions about expressions: what they read, and whether what they read depends on what they read.
 //!
-//! A step *varies* if the set of what it touches depends on shared values, or how it touches it: a step that fails has not
-//! overwritten what it would have overwritten, nor sent anything. Inside an atomic block locals that were
-//! assigned from shared values count as shared: they are *tainted*.
+//! A step *varies* if the set of what it touches depends on shared values, or how it touches it: a step that
+//! fails has not overwritten what it would have overwritten, nor sent anything. Inside an atomic block locals
+//! that were assigned from shared values count as shared: they are *tainted*.
 
 use crate::ast::BinaryOp;
-use crate::code::{Node, NodeId, Op};
+use crate::code::{Image, Node, NodeId};
 
 /// Whether a local is tainted, by slot; slots beyond the end are not.
 pub(super) type Taint = Vec<bool>;
 
-/// Whether any node of the expression is as asked.
-pub(super) fn any(nodes: &[Node], id: NodeId, test: &mut impl FnMut(Node) -> bool) -> bool {
-    let node = nodes[id as usize];
-    test(node)
-        || match node {
-            Node::Const(_) | Node::Local(_) | Node::Var(_) => false,
-            Node::Cell { index: a, .. } | Node::Neg(a) | Node::Not(a) => any(nodes, a, test),
-            Node::And(a, b) | Node::Or(a, b) | Node::Binary(_, a, b) => {
-                any(nodes, a, test) || any(nodes, b, test)
+impl Image {
+    /// Whether any part of the expression is as asked.
+    pub(super) fn any_node(&self, id: NodeId, mut test: impl FnMut(Node) -> bool) -> bool {
+        let mut found = false;
+        self.each_node(id, &mut |_, node| found |= test(node));
+        found
+    }
+
+    /// Whether the expression reads shared memory.
+    pub(super) fn reads_shared(&self, id: NodeId) -> bool {
+        self.any_node(id, |node| matches!(node, Node::Var(_) | Node::Cell { .. }))
+    }
+
+    /// Whether the value depends on shared memory.
+    pub(super) fn depends(&self, id: NodeId, taint: &[bool]) -> bool {
+        self.any_node(id, |node| match node {
+            Node::Var(_) | Node::Cell { .. } => true,
+            Node::Local(slot) => taint.get(slot as usize) == Some(&true),
+            _ => false,
+        })
+    }
+
+    /// Whether the set of cells that the expression reads depends on shared memory.
+    ///
+    /// A divisor counts, because a division by zero ends the step before it has touched the rest; overflows
+    /// don't.
+    pub(super) fn varies(&self, id: NodeId, taint: &[bool]) -> bool {
+        self.any_node(id, |node| match node {
+            Node::Cell { index, .. } => self.depends(index, taint),
+            Node::And(a, b) | Node::Or(a, b) => self.depends(a, taint) && self.reads_shared(b),
+            Node::Binary(BinaryOp::Div | BinaryOp::Rem, _, b) => self.depends(b, taint),
+            _ => false,
+        })
+    }
+
+    /// Whether the expression may fail, depending on shared memory: an index or a divisor, or a result that
+    /// is out of range.
+    pub(super) fn may_fail(&self, id: NodeId, taint: &[bool]) -> bool {
+        use BinaryOp::{Add, Div, Mul, Rem, Sub};
+        self.any_node(id, |node| match node {
+            Node::Cell { index: a, .. } | Node::Neg(a) => self.depends(a, taint),
+            Node::Binary(Add | Sub | Mul | Div | Rem, a, b) => {
+                self.depends(a, taint) || self.depends(b, taint)
             }
-        }
-}
-
-/// Whether the expression reads shared memory.
-pub(super) fn reads_shared(nodes: &[Node], id: NodeId) -> bool {
-    any(nodes, id, &mut |node| matches!(node, Node::Var(_) | Node::Cell { .. }))
-}
-
-/// Whether the value depends on shared memory.
-pub(super) fn depends(nodes: &[Node], id: NodeId, taint: &[bool]) -> bool {
-    any(nodes, id, &mut |node| match node {
-        Node::Var(_) | Node::Cell { .. } => true,
-        Node::Local(slot) => taint.get(slot as usize) == Some(&true),
-        _ => false,
-    })
-}
-
-/// Whether the set of cells that the expression reads depends on shared memory.
-///
-/// A divisor counts, because a division by zero ends the step before it has touched the rest; overflows don't.
-pub(super) fn varies(nodes: &[Node], id: NodeId, taint: &[bool]) -> bool {
-    any(nodes, id, &mut |node| match node {
-        Node::Cell { index, .. } => depends(nodes, index, taint),
-        Node::And(a, b) | Node::Or(a, b) => depends(nodes, a, taint) && reads_shared(nodes, b),
-        Node::Binary(BinaryOp::Div | BinaryOp::Rem, _, b) => depends(nodes, b, taint),
-        _ => false,
-    })
-}
-
-/// Whether the expression may fail, depending on shared memory: an index or a divisor, or a result that is out of range.
-pub(super) fn may_fail(nodes: &[Node], id: NodeId, taint: &[bool]) -> bool {
-    use BinaryOp::{Add, Div, Mul, Rem, Sub};
-    any(nodes, id, &mut |node| match node {
-        Node::Cell { index: a, .. } | Node::Neg(a) => depends(nodes, a, taint),
-        Node::Binary(Add | Sub | Mul | Div | Rem, a, b) => {
-            depends(nodes, a, taint) || depends(nodes, b, taint)
-        }
-        _ => false,
-    })
+            _ => false,
+        })
+    }
 }
 
 /// Whether two expressions are the same text over the same variables.
@@ -73,37 +71,6 @@ pub(super) fn same(nodes: &[Node], a: NodeId, b: NodeId) -> bool {
         }
         (Node::Binary(o, p, q), Node::Binary(n, r, s)) => o == n && same(nodes, p, r) && same(nodes, q, s),
         _ => false,
-    }
-}
-
-/// Calls `with` for each expression of an operation; the index of what it assigns is the first.
-/// A send's expressions are in a table of their own and left to the caller.
-pub(super) fn each_expr(op: Op, with: &mut impl FnMut(NodeId)) {
-    let place = match op {
-        Op::Store { to, .. }
-        | Op::Add { to, .. }
-        | Op::Sub { to, .. }
-        | Op::FetchAdd { to, .. }
-        | Op::Swap { to, .. }
-        | Op::Cas { to, .. } => Some(to),
-        _ => None,
-    };
-    if let Some(to) = place.filter(|to| to.index != crate::code::NONE) {
-        with(to.index);
-    }
-    match op {
-        Op::Local { value, .. }
-        | Op::Store { value, .. }
-        | Op::Add { value, .. }
-        | Op::Sub { value, .. }
-        | Op::FetchAdd { value, .. }
-        | Op::Swap { value, .. } => with(value),
-        Op::Cas { old, new, .. } => {
-            with(old);
-            with(new);
-        }
-        Op::Assume(condition) => with(condition),
-        Op::Assert(_) | Op::Send(_) | Op::Skip => {}
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
+use mazurka_syntax::Diagnostic;
+
 use super::{Compiler, Symbol, check};
 use crate::arithmetic;
 use crate::ast::{
     Ast, BinaryOp, Expr, ExprKind, Init, Item, Name, ObjectDecl, ProcessDecl, UnaryOp, VarDecl,
 };
 use crate::code::{Body, FamilyInfo, MAX_NESTING, ObjectInfo, VarInfo};
-use crate::diagnostic::Diagnostic;
 
 const MAX_ARRAY: i64 = 1_000_000;
 const MAX_CELLS: usize = 4_000_000;

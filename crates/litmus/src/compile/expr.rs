@@ -1,10 +1,11 @@
 //! Expressions: names become slots and cells, numbers known now become constants.
 
+use mazurka_syntax::Diagnostic;
+
 use super::{Compiler, Symbol, check};
 use crate::arithmetic;
 use crate::ast::{BinaryOp, Expr, ExprKind, Name, Span, Target, UnaryOp};
 use crate::code::{Condition, Lvalue, MAX_NESTING, NONE, Node, NodeId};
-use crate::diagnostic::Diagnostic;
 use crate::printer::print_expr;
 
 impl Compiler {
@@ -22,7 +23,7 @@ impl Compiler {
     /// An expression that may read nothing shared; `what` says whose.
     pub(super) fn local_expr(&mut self, expr: &Expr, what: &str) -> NodeId {
         let node = self.expr(expr);
-        if check::reads_shared(&self.image.nodes, node) {
+        if self.image.reads_shared(node) {
             let text = print_expr(expr);
             self.error(
                 Diagnostic::new(expr.span, format!("{what} can't read anything shared"))
@@ -137,7 +138,8 @@ impl Compiler {
             self.unknown(name);
             return None;
         };
-        // Processes and tasks may name each other in any order: how else would two of them send to each other.
+        // Processes and tasks may name each other in any order: how else would two of them send to each
+        // other.
         if item > self.item && !matches!(symbol, Symbol::Process(_) | Symbol::Task(_)) {
             let message = format!("`{}` is declared below its use", name.text);
             let help = format!("move the declaration of `{}` above this", name.text);

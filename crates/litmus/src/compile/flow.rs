@@ -1,18 +1,18 @@
 //! Control flow outside of atomic blocks: branches, loops and receives become lines with jumps.
 
-use super::check::{reads_shared, varies};
+use mazurka_syntax::Diagnostic;
+
 use super::{Compiler, Loop, Patch};
 use crate::ast::{Arm, Block, Component, Expr, Name, Pattern, Range, Span, Stmt, StmtKind};
 use crate::code::{ArmCode, ComponentCode, ForCode, Instr, NONE, NodeId, Pc, ReceiveCode};
-use crate::diagnostic::Diagnostic;
 use crate::printer::{print_expr, print_stmt_head};
 
 impl Compiler {
     /// A branch on a condition, to be patched with where it goes otherwise.
     fn branch(&mut self, condition: &Expr, keyword: &str) -> Pc {
         let node = self.expr(condition);
-        let step = reads_shared(&self.image.nodes, node);
-        let varies = step && varies(&self.image.nodes, node, &[]);
+        let step = self.image.reads_shared(node);
+        let varies = step && self.image.varies(node, &[]);
         let text = if step { format!("{keyword} {}", print_expr(condition)) } else { String::new() };
         self.emit(Instr::Branch { condition: node, otherwise: 0 }, step, varies, condition.span, text)
     }
@@ -68,8 +68,8 @@ impl Compiler {
         let (next, left) = (self.slot("", false), self.slot("", false));
         let code = self.image.fors.len() as u32;
         self.image.fors.push(ForCode { slot, from, to, inclusive: range.inclusive, next, left });
-        let step = reads_shared(&self.image.nodes, from) || reads_shared(&self.image.nodes, to);
-        let varies = step && (varies(&self.image.nodes, from, &[]) || varies(&self.image.nodes, to, &[]));
+        let step = self.image.reads_shared(from) || self.image.reads_shared(to);
+        let varies = step && (self.image.varies(from, &[]) || self.image.varies(to, &[]));
         let dots = if range.inclusive { "..=" } else { ".." };
         let text = if step {
             format!("for {} in {}{dots}{}", index.text, print_expr(&range.from), print_expr(&range.to))

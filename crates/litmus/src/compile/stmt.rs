@@ -1,12 +1,12 @@
 //! Statements outside of atomic blocks, and the simple operations that are the same inside.
 
-use super::check::{depends, reads_shared, varies};
+use mazurka_syntax::Diagnostic;
+
 use super::{Compiler, Symbol, check};
 use crate::ast::{AssignOp, BinaryOp, Block, Expr, Name, Stmt, StmtKind, Target};
 use crate::code::{
     GuardCode, Instr, Lvalue, MAX_NESTING, Mention, NONE, Node, NodeId, Op, Peer, SendCode, SpawnCode,
 };
-use crate::diagnostic::Diagnostic;
 use crate::printer::print_stmt_head;
 
 impl Compiler {
@@ -76,7 +76,7 @@ impl Compiler {
                 let slot = self.dest(dest, true);
                 let mut spawn = spawn?;
                 spawn.dest = slot;
-                let varies = spawn.args.iter().any(|&arg| varies(&self.image.nodes, arg, &[]));
+                let varies = spawn.args.iter().any(|&arg| self.image.varies(arg, &[]));
                 if slot != NONE {
                     self.scope.tasks.entry(slot).or_default().push(spawn.body);
                 }
@@ -145,21 +145,19 @@ impl Compiler {
     pub(super) fn guard(&mut self, expr: &Expr, stmt: &Stmt) -> u32 {
         let errors = self.errors.len();
         let condition = self.condition(expr, None, stmt.span);
-        let mut mentions = Vec::new();
-        self.mentions(condition.node, &mut mentions);
+        let mentions = self.mentions(condition.node);
         if mentions.is_empty() && self.errors.len() == errors {
             let help = "nobody could make it true: wait for a shared variable, or use `if` or `assume`";
             self.error(Diagnostic::new(expr.span, "this `await` reads nothing shared").help(help));
         }
-        let uses_locals =
-            check::any(&self.image.nodes, condition.node, &mut |node| matches!(node, Node::Local(_)));
+        let uses_locals = self.image.any_node(condition.node, |node| matches!(node, Node::Local(_)));
         let mut group = NONE;
         if self.errors.is_empty() && !matches!(mentions[..], [Mention::Cell(_) | Mention::Indexed(_)]) {
             group = self.image.fixed_locations;
             self.image.fixed_locations += 1;
             for mention in &mentions {
                 let var = match *mention {
-                    Mention::Cell(cell) => self.var_of(cell),
+                    Mention::Cell(cell) => self.image.var_of(cell),
                     Mention::Indexed(Lvalue { var, .. }) | Mention::Whole(var) => var,
                 };
                 let groups = &mut self.image.vars[var as usize].groups;
@@ -172,47 +170,33 @@ impl Compiler {
         self.image.guards.len() as u32 - 1
     }
 
-    fn var_of(&self, cell: u32) -> u32 {
-        self.image.vars.partition_point(|var| var.base + var.len <= cell) as u32
-    }
-
-    /// Collects what an expression reads of shared memory, each thing once.
-    fn mentions(&self, id: NodeId, found: &mut Vec<Mention>) {
-        let nodes = &self.image.nodes;
-        match nodes[id as usize] {
-            Node::Const(_) | Node::Local(_) => {}
-            Node::Var(cell) => self.mention(Mention::Cell(cell), found),
-            Node::Cell { var, index } => {
-                self.mentions(index, found);
-                let mention = match nodes[index as usize] {
+    /// What an expression reads of shared memory, each thing once.
+    fn mentions(&self, id: NodeId) -> Vec<Mention> {
+        let image = &self.image;
+        let mut found: Vec<Mention> = Vec::new();
+        image.each_node(id, &mut |node, part| {
+            let new = match part {
+                Node::Var(cell) => Mention::Cell(cell),
+                Node::Cell { var, index } => match image.nodes[index as usize] {
                     // One that is out of range has been complained of.
-                    Node::Const(at) => {
-                        Mention::Cell(self.image.vars[var as usize].base.wrapping_add(at as u32))
-                    }
-                    _ if reads_shared(nodes, index) => Mention::Whole(var),
-                    _ => Mention::Indexed(Lvalue { var, index, node: id }),
-                };
-                self.mention(mention, found);
+                    Node::Const(at) => Mention::Cell(image.vars[var as usize].base.wrapping_add(at as u32)),
+                    _ if image.reads_shared(index) => Mention::Whole(var),
+                    _ => Mention::Indexed(Lvalue { var, index, node }),
+                },
+                _ => return,
+            };
+            let equal = |old: &Mention| match (*old, new) {
+                (Mention::Cell(a), Mention::Cell(b)) | (Mention::Whole(a), Mention::Whole(b)) => a == b,
+                (Mention::Indexed(a), Mention::Indexed(b)) => {
+                    a.var == b.var && check::same(&image.nodes, a.index, b.index)
+                }
+                _ => false,
+            };
+            if !found.iter().any(equal) {
+                found.push(new);
             }
-            Node::Neg(a) | Node::Not(a) => self.mentions(a, found),
-            Node::And(a, b) | Node::Or(a, b) | Node::Binary(_, a, b) => {
-                self.mentions(a, found);
-                self.mentions(b, found);
-            }
-        }
-    }
-
-    fn mention(&self, new: Mention, found: &mut Vec<Mention>) {
-        let equal = |old: &Mention| match (*old, new) {
-            (Mention::Cell(a), Mention::Cell(b)) | (Mention::Whole(a), Mention::Whole(b)) => a == b,
-            (Mention::Indexed(a), Mention::Indexed(b)) => {
-                a.var == b.var && check::same(&self.image.nodes, a.index, b.index)
-            }
-            _ => false,
-        };
-        if !found.iter().any(equal) {
-            found.push(new);
-        }
+        });
+        found
     }
 
     /// A simple operation, or `None` after a complaint.
@@ -226,7 +210,7 @@ impl Compiler {
             StmtKind::Assign { target, op, value } => return self.assign(target, *op, value),
             StmtKind::FetchAdd { dest, target, value } => {
                 let (to, value) = (self.shared_target(target, "fetch_add"), self.expr(value));
-                Op::FetchAdd { dest: self.dest(dest, false), to: to?, value }
+                Op::Change { dest: self.dest(dest, false), to: to?, op: BinaryOp::Add, by: value }
             }
             StmtKind::Swap { dest, target, value } => {
                 let (to, value) = (self.shared_target(target, "swap"), self.expr(value));
@@ -261,8 +245,8 @@ impl Compiler {
             let to = to?;
             return Some(match op {
                 AssignOp::Set => Op::Store { to, value },
-                AssignOp::Add => Op::Add { to, value },
-                AssignOp::Sub => Op::Sub { to, value },
+                AssignOp::Add => Op::Change { dest: NONE, to, op: BinaryOp::Add, by: value },
+                AssignOp::Sub => Op::Change { dest: NONE, to, op: BinaryOp::Sub, by: value },
             });
         };
         let mut value = self.expr(value);
@@ -292,62 +276,43 @@ impl Compiler {
     /// Whether an operation touches anything shared, or is a step by its nature.
     pub(super) fn op_is_step(&self, op: Op) -> bool {
         match op {
-            Op::Local { value, .. } => reads_shared(&self.image.nodes, value),
-            Op::Assert(index) => reads_shared(&self.image.nodes, self.image.conditions[index as usize].node),
-            Op::Assume(condition) => reads_shared(&self.image.nodes, condition),
+            Op::Local { value, .. } | Op::Assume(value) => self.image.reads_shared(value),
+            Op::Assert(index) => self.image.reads_shared(self.image.conditions[index as usize].node),
             _ => true,
         }
     }
 
     /// Whether what an operation touches depends on shared values.
     pub(super) fn op_varies(&self, op: Op, taint: &[bool]) -> bool {
-        let nodes = &self.image.nodes;
+        let image = &self.image;
         let mut found = matches!(op, Op::Cas { .. });
-        check::each_expr(op, &mut |expr| found |= varies(nodes, expr, taint));
-        match op {
-            Op::Store { to, .. }
-            | Op::Add { to, .. }
-            | Op::Sub { to, .. }
-            | Op::FetchAdd { to, .. }
-            | Op::Swap { to, .. }
-            | Op::Cas { to, .. } => found |= to.index != NONE && depends(nodes, to.index, taint),
-            Op::Assert(index) => found |= varies(nodes, self.image.conditions[index as usize].node, taint),
-            Op::Send(index) => {
-                let send = &self.image.sends[index as usize];
-                found |= send.message.iter().any(|&part| varies(nodes, part, taint));
-                if let Peer::Member { index, .. } = send.to {
-                    found |= depends(nodes, index, taint);
-                }
-            }
-            _ => {}
-        }
+        image.each_expr(op, &mut |expr| found |= image.varies(expr, taint));
+        let index = match op {
+            Op::Send(index) => match image.sends[index as usize].to {
+                Peer::Member { index, .. } => index,
+                Peer::Handle(_) | Peer::Root(_) => NONE,
+            },
+            _ => op.target().map_or(NONE, |to| to.index),
+        };
+        found |= index != NONE && image.depends(index, taint);
         found || self.op_is_blind(op) && self.op_may_fail(op, taint)
     }
 
     /// Whether an operation may end its step before it is done, depending on shared values.
     pub(super) fn op_may_fail(&self, op: Op, taint: &[bool]) -> bool {
-        let nodes = &self.image.nodes;
         let mut found = false;
-        check::each_expr(op, &mut |expr| found |= check::may_fail(nodes, expr, taint));
-        match op {
-            Op::Assert(index) => {
-                found || check::may_fail(nodes, self.image.conditions[index as usize].node, taint)
-            }
-            Op::Send(index) => {
-                let message = &self.image.sends[index as usize].message;
-                message.iter().any(|&part| check::may_fail(nodes, part, taint))
-            }
-            _ => found,
-        }
+        self.image.each_expr(op, &mut |expr| found |= self.image.may_fail(expr, taint));
+        found
     }
 
-    /// Whether an operation overwrites something without a look at it, or sends: not so if the step has failed before.
+    /// Whether an operation overwrites something without a look at it, or sends: not so if the step has
+    /// failed before.
     pub(super) fn op_is_blind(&self, op: Op) -> bool {
         match op {
             Op::Store { to, value } => {
                 let own = self.image.vars[to.var as usize].base;
-                let is_own = &mut |node| matches!(node, Node::Var(cell) if cell == own);
-                to.index != NONE || !check::any(&self.image.nodes, value, is_own)
+                let is_own = |node| matches!(node, Node::Var(cell) if cell == own);
+                to.index != NONE || !self.image.any_node(value, is_own)
             }
             Op::Send(_) => true,
             _ => false,

@@ -1,9 +1,10 @@
 //! What operations name: locks, condition variables, processes, and the local that takes a result.
 
+use mazurka_syntax::Diagnostic;
+
 use super::{Compiler, Symbol};
 use crate::ast::{Dest, Expr, Name, Target};
 use crate::code::{NONE, Object, Peer};
-use crate::diagnostic::Diagnostic;
 
 impl Compiler {
     pub(super) fn lock(&mut self, target: &Target) -> Option<Object> {

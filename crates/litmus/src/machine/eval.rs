@@ -1,7 +1,7 @@
 //! The value of expressions, and the places that they name.
 //!
-//! Where shared cells come from is up to a [`Reader`]: memory as it is now, with or without a record of what was
-//! read, or as it was after some number of steps.
+//! Where shared cells come from is up to a [`Reader`]: memory as it is now, with or without a record of what
+//! was read, or as it was after some number of steps.
 
 use mazurka_program::{Access, AccessKind, Label, Location, ProcessId};
 
@@ -26,7 +26,7 @@ impl Reader for Past<'_> {
 /// Memory as it is.
 pub(super) struct Now<'a, R>(pub &'a Memory, pub &'a mut R);
 
-impl<R: Record> Reader for Now<'_, R> {
+impl<R: Recorder> Reader for Now<'_, R> {
     #[inline]
     fn read(&mut self, cell: u32) -> i64 {
         self.1.touch(cell, AccessKind::Read);
@@ -35,16 +35,16 @@ impl<R: Record> Reader for Now<'_, R> {
 }
 
 /// What becomes of the accesses of a step.
-pub(super) trait Record {
+pub(super) trait Recorder {
     fn touch(&mut self, location: u32, kind: AccessKind);
     fn touch_range(&mut self, first: u32, len: u32, kind: AccessKind);
     fn spawned(&mut self, process: ProcessId);
 }
 
 /// They are not wanted.
-pub(super) struct Silent;
+pub(super) struct Unrecorded;
 
-impl Record for Silent {
+impl Recorder for Unrecorded {
     #[inline]
     fn touch(&mut self, _: u32, _: AccessKind) {}
     fn touch_range(&mut self, _: u32, _: u32, _: AccessKind) {}
@@ -52,9 +52,9 @@ impl Record for Silent {
 }
 
 /// They are known already; created processes are not.
-pub(super) struct Foreseen<'a>(pub &'a mut Label);
+pub(super) struct SpawnRecorder<'a>(pub &'a mut Label);
 
-impl Record for Foreseen<'_> {
+impl Recorder for SpawnRecorder<'_> {
     #[inline]
     fn touch(&mut self, _: u32, _: AccessKind) {}
     fn touch_range(&mut self, _: u32, _: u32, _: AccessKind) {}
@@ -64,16 +64,16 @@ impl Record for Foreseen<'_> {
 }
 
 /// They make the label.
-pub(super) struct Labeller<'a> {
+pub(super) struct LabelRecorder<'a> {
     pub label: &'a mut Label,
-    /// For each location its place in the label, if it has one: an entry counts only if the label has that location
-    /// there, so nothing needs to be cleared between steps.
+    /// For each location its place in the label, if it has one: an entry counts only if the label has that
+    /// location there, so nothing needs to be cleared between steps.
     pub seen: Vec<u32>,
     /// Whether the label has an access of more than one location.
     pub ranges: bool,
 }
 
-impl Labeller<'_> {
+impl LabelRecorder<'_> {
     /// How a location is touched that was in no access of its own so far.
     fn after_ranges(&self, location: u32, kind: AccessKind) -> AccessKind {
         let one = Access::one(Location(location), kind);
@@ -82,7 +82,7 @@ impl Labeller<'_> {
     }
 }
 
-impl Record for Labeller<'_> {
+impl Recorder for LabelRecorder<'_> {
     #[inline]
     fn touch(&mut self, location: u32, kind: AccessKind) {
         let at = location as usize;

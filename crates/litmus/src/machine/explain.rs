@@ -7,7 +7,7 @@ use mazurka_program::{
 use super::eval::{Reader, eval};
 use super::failure::holder;
 use super::memory::Memory;
-use super::process::{Block, Message, Undo};
+use super::process::{Message, Undo, Wait};
 use super::{LitmusRun, Machine};
 use crate::code::{Image, Instr, NONE, Op};
 
@@ -94,7 +94,7 @@ impl Machine {
     fn guard_reads(&self, image: &Image, p: u32) -> Vec<u32> {
         let proc = &self.procs[p as usize];
         let mut listing = Listing(&self.memory, Vec::new());
-        if let Block::Await(guard) = proc.core.block {
+        if let Wait::Await(guard) = proc.core.wait {
             // A failure is told by the step.
             let _ = eval(image, &proc.locals, image.guards[guard as usize].condition.node, &mut listing);
         }
@@ -257,20 +257,20 @@ impl Machine {
     /// What a process waits for, and on whom.
     fn waits_for(&self, image: &Image, p: u32) -> (String, Vec<ProcessId>) {
         let proc = &self.procs[p as usize];
-        match proc.core.block {
-            Block::Free => (String::new(), Vec::new()),
-            Block::Lock(cell) => self.waits_for_lock(image, p, cell),
-            Block::Wake(queue) => {
+        match proc.core.wait {
+            Wait::Free => (String::new(), Vec::new()),
+            Wait::Lock(cell) => self.waits_for_lock(image, p, cell),
+            Wait::Wake(queue) => {
                 (format!("a notification of {}", image.cell_name(queue).unwrap_or_default()), Vec::new())
             }
-            Block::Join(target) => {
+            Wait::Join(target) => {
                 (format!("the end of {}", self.process_name(image, target)), vec![ProcessId(target)])
             }
-            Block::Await(guard) => {
+            Wait::Await(guard) => {
                 let condition = &image.guards[guard as usize].condition;
                 (format!("{} ({})", condition.text, self.values(image, p, condition)), Vec::new())
             }
-            Block::Receive(receive) => {
+            Wait::Receive(receive) => {
                 let arms = image.receives[receive as usize].arms.iter().map(|arm| arm.text.as_str());
                 let wanted = arms.collect::<Vec<_>>().join(" or ");
                 let held = proc.inbox.iter().filter(|message| message.taken_at == NONE);

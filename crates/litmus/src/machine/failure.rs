@@ -3,7 +3,7 @@
 use mazurka_program::{AccessKind, Failure, FailureKind, ProcessId};
 
 use super::Machine;
-use super::eval::{Now, Record, Silent, eval};
+use super::eval::{Now, Recorder, Unrecorded, eval};
 use super::process::{Halt, Indexed};
 use crate::arithmetic;
 use crate::ast::Span;
@@ -14,9 +14,9 @@ const MAX_FAILURES: usize = 64;
 
 /// The cells that were touched.
 #[derive(Default)]
-struct Cells(Vec<u32>);
+struct CellRecorder(Vec<u32>);
 
-impl Record for Cells {
+impl Recorder for CellRecorder {
     fn touch(&mut self, location: u32, _: AccessKind) {
         self.0.push(location);
     }
@@ -51,14 +51,14 @@ impl Machine {
         }
     }
 
-    /// The names that decided a condition with their values: `x = 1, n = 2`. What was not read is left out: others
-    /// may change it meanwhile, and executions of one class must say the same.
+    /// The names that decided a condition with their values: `x = 1, n = 2`. What was not read is left out:
+    /// others may change it meanwhile, and executions of one class must say the same.
     pub(super) fn values(&self, image: &Image, p: u32, condition: &Condition) -> String {
         let locals = &self.procs[p as usize].locals;
-        let mut read = Cells::default();
+        let mut read = CellRecorder::default();
         let _ = eval(image, locals, condition.node, &mut Now(&self.memory, &mut read));
         let values = condition.leaves.iter().filter_map(|(name, node)| {
-            let mut needed = Cells::default();
+            let mut needed = CellRecorder::default();
             let value = eval(image, locals, *node, &mut Now(&self.memory, &mut needed)).ok()?;
             needed.0.iter().all(|cell| read.0.contains(cell)).then(|| format!("{name} = {value}"))
         });
@@ -120,7 +120,7 @@ impl Machine {
 
     fn arithmetic_message(&self, image: &Image, p: u32, node: u32) -> String {
         let locals = &self.procs[p as usize].locals;
-        let value = |id| eval(image, locals, id, &mut Now(&self.memory, &mut Silent)).unwrap_or(0);
+        let value = |id| eval(image, locals, id, &mut Now(&self.memory, &mut Unrecorded)).unwrap_or(0);
         match image.nodes[node as usize] {
             Node::Cell { var, index } => {
                 let info = &image.vars[var as usize];

@@ -1,9 +1,10 @@
 //! Static footprints: all that a step could touch from where its process is, whatever shared memory holds.
 //!
-//! The step is run ahead with shared values unknown: both sides of a condition that is not known, every cell of an
-//! array whose index is not known, a loop of unknown length once with everything that it assigns unknown. What is
-//! touched on one way only is touched perhaps: a write that may not happen is no blind write, so it counts as an
-//! update. Overflows and divisions by zero are not followed: what would come after them is in the footprint.
+//! The step is run ahead with shared values unknown: both sides of a condition that is not known, every cell
+//! of an array whose index is not known, a loop of unknown length once with everything that it assigns
+//! unknown. What is touched on one way only is touched perhaps: a write that may not happen is no blind
+//! write, so it counts as an update. Overflows and divisions by zero are not followed: what would come after
+//! them is in the footprint.
 
 use mazurka_program::{Access, AccessKind, Label, Location};
 
@@ -24,12 +25,12 @@ const MAX_AHEAD: u32 = 10_000_000;
 pub(super) struct Scratch {
     pub woken: Vec<u32>,
     pub args: Vec<i64>,
-    ahead: Vec<Ahead>,
+    ahead: Vec<AbstractState>,
 }
 
 /// How far a step was run ahead: its locals as far as they are known, and what it touched on the way.
 #[derive(Clone, Debug, Default)]
-struct Ahead {
+struct AbstractState {
     locals: Vec<Option<i64>>,
     accesses: Vec<Access>,
     /// How many messages were sent.
@@ -38,16 +39,16 @@ struct Ahead {
 
 /// The ways in which a block may end, each with all ways there in one.
 #[derive(Default)]
-struct Ends {
-    on: Option<Ahead>,
-    broken: Option<Ahead>,
-    continued: Option<Ahead>,
+struct BlockEnds {
+    on: Option<AbstractState>,
+    broken: Option<AbstractState>,
+    continued: Option<AbstractState>,
     /// The process failed or was stopped.
-    halted: Option<Ahead>,
+    halted: Option<AbstractState>,
 }
 
 /// What follows an operation.
-enum Next {
+enum AfterOp {
     On,
     Halted,
     Either,
@@ -56,7 +57,7 @@ enum Next {
 /// The expression fails, whatever shared memory holds.
 struct Fails;
 
-struct Foresight<'a> {
+struct AbstractInterpreter<'a> {
     image: &'a Image,
     machine: &'a mut Machine,
     left: u32,
@@ -71,8 +72,8 @@ pub(super) fn covers(instr: &Instr) -> bool {
 }
 
 impl Machine {
-    /// Adds to the label of a step that failed midway what it would have touched but for that, so that failures of
-    /// arithmetic don't make labels vary. A write that did not happen is no blind write.
+    /// Adds to the label of a step that failed midway what it would have touched but for that, so that
+    /// failures of arithmetic don't make labels vary. A write that did not happen is no blind write.
     pub(super) fn complete(&mut self, image: &Image, pc: u32, label: &mut Label) {
         if self.foresee {
             return self.foresee(image, pc, label);
@@ -102,7 +103,7 @@ impl Machine {
         at.sent = 0;
         let step = self.marks.len() - 1;
         at.locals.extend(self.saved_locals(step).iter().copied().map(Some));
-        let mut foresight = Foresight { image, machine: self, left: MAX_AHEAD };
+        let mut foresight = AbstractInterpreter { image, machine: self, left: MAX_AHEAD };
         let mut at = foresight.line(at, &image.lines[pc as usize].instr);
         let overran = foresight.left == 0;
         at.forget_blindness();
@@ -116,7 +117,7 @@ impl Machine {
     }
 }
 
-impl Ahead {
+impl AbstractState {
     fn touch(&mut self, first: u32, len: u32, kind: AccessKind) {
         let known = self.accesses.iter_mut().find(|known| known.first.0 == first && known.len == len);
         match known {
@@ -138,7 +139,7 @@ impl Ahead {
     }
 
     /// Joins another way to the same place.
-    fn join(&mut self, other: &Ahead) {
+    fn join(&mut self, other: &AbstractState) {
         for (mine, theirs) in self.locals.iter_mut().zip(&other.locals) {
             if mine != theirs {
                 *mine = None;
@@ -171,8 +172,8 @@ fn either(a: AccessKind, b: Option<AccessKind>) -> AccessKind {
     }
 }
 
-impl Foresight<'_> {
-    fn fork(&mut self, at: &Ahead) -> Ahead {
+impl AbstractInterpreter<'_> {
+    fn fork(&mut self, at: &AbstractState) -> AbstractState {
         let mut copy = self.machine.scratch.ahead.pop().unwrap_or_default();
         copy.locals.clone_from(&at.locals);
         copy.accesses.clone_from(&at.accesses);
@@ -180,7 +181,7 @@ impl Foresight<'_> {
         copy
     }
 
-    fn merge(&mut self, into: &mut Option<Ahead>, from: Option<Ahead>) {
+    fn merge(&mut self, into: &mut Option<AbstractState>, from: Option<AbstractState>) {
         match (into.as_mut(), from) {
             (Some(into), Some(from)) => {
                 into.join(&from);
@@ -192,7 +193,7 @@ impl Foresight<'_> {
     }
 
     /// Runs a whole line ahead, all ways to its end in one.
-    fn line(&mut self, mut at: Ahead, instr: &Instr) -> Ahead {
+    fn line(&mut self, mut at: AbstractState, instr: &Instr) -> AbstractState {
         let image = self.image;
         match *instr {
             Instr::Op(op) => {
@@ -232,7 +233,7 @@ impl Foresight<'_> {
     }
 
     /// What an await reads, as in [`Machine::pass`].
-    fn guard(&mut self, at: &mut Ahead, guard: u32) {
+    fn guard(&mut self, at: &mut AbstractState, guard: u32) {
         let image = self.image;
         let code = &image.guards[guard as usize];
         for mention in &code.mentions {
@@ -253,7 +254,7 @@ impl Foresight<'_> {
         }
     }
 
-    fn touch_all(&self, at: &mut Ahead, var: u32, kind: AccessKind) {
+    fn touch_all(&self, at: &mut AbstractState, var: u32, kind: AccessKind) {
         let info = &self.image.vars[var as usize];
         at.touch(info.base, info.len, kind);
     }
@@ -261,7 +262,7 @@ impl Foresight<'_> {
     /// Touches the cell of an array, or any of them if the index is not known.
     fn touch_cell(
         &self,
-        at: &mut Ahead,
+        at: &mut AbstractState,
         var: u32,
         index: Option<i64>,
         kind: AccessKind,
@@ -282,7 +283,7 @@ impl Foresight<'_> {
     }
 
     /// The value of an expression, if it does not depend on shared memory.
-    fn value(&mut self, at: &mut Ahead, id: NodeId) -> Result<Option<i64>, Fails> {
+    fn value(&mut self, at: &mut AbstractState, id: NodeId) -> Result<Option<i64>, Fails> {
         Ok(match self.image.nodes[id as usize] {
             Node::Const(value) => Some(value),
             Node::Local(slot) => at.locals[slot as usize],
@@ -312,7 +313,7 @@ impl Foresight<'_> {
     /// `&&` or `||`, which is decided by its left side if that has the value `decisive`.
     fn connective(
         &mut self,
-        at: &mut Ahead,
+        at: &mut AbstractState,
         a: NodeId,
         b: NodeId,
         decisive: i64,
@@ -329,19 +330,16 @@ impl Foresight<'_> {
         }
     }
 
-    fn op(&mut self, at: &mut Ahead, op: Op) -> Next {
-        self.try_op(at, op).unwrap_or(Next::Halted)
+    fn op(&mut self, at: &mut AbstractState, op: Op) -> AfterOp {
+        self.try_op(at, op).unwrap_or(AfterOp::Halted)
     }
 
-    fn try_op(&mut self, at: &mut Ahead, op: Op) -> Result<Next, Fails> {
+    fn try_op(&mut self, at: &mut AbstractState, op: Op) -> Result<AfterOp, Fails> {
         let image = self.image;
         match op {
             Op::Local { slot, value } => at.locals[slot as usize] = self.value(at, value)?,
             Op::Store { to, value } => self.write(at, to, &[value], AccessKind::Write)?,
-            Op::Add { to, value } | Op::Sub { to, value } => {
-                self.write(at, to, &[value], AccessKind::Update)?
-            }
-            Op::FetchAdd { dest, to, value } | Op::Swap { dest, to, value } => {
+            Op::Change { dest, to, by: value, .. } | Op::Swap { dest, to, value } => {
                 self.write(at, to, &[value], AccessKind::Update)?;
                 forget(at, dest);
             }
@@ -354,18 +352,18 @@ impl Foresight<'_> {
                 self.value(at, image.conditions[index as usize].node)?;
             }
             Op::Assume(condition) => match self.value(at, condition)? {
-                Some(0) => return Ok(Next::Halted),
+                Some(0) => return Ok(AfterOp::Halted),
                 Some(_) => {}
-                None => return Ok(Next::Either),
+                None => return Ok(AfterOp::Either),
             },
             Op::Skip => {}
         }
-        Ok(Next::On)
+        Ok(AfterOp::On)
     }
 
     fn write(
         &mut self,
-        at: &mut Ahead,
+        at: &mut AbstractState,
         to: Lvalue,
         values: &[NodeId],
         kind: AccessKind,
@@ -389,7 +387,7 @@ impl Foresight<'_> {
         Ok(())
     }
 
-    fn send(&mut self, at: &mut Ahead, code: &SendCode) -> Result<(), Fails> {
+    fn send(&mut self, at: &mut AbstractState, code: &SendCode) -> Result<(), Fails> {
         let (first, len) = match code.to {
             Peer::Root(process) => (process, 1),
             Peer::Handle(slot) => {
@@ -425,8 +423,8 @@ impl Foresight<'_> {
         Ok(())
     }
 
-    fn block(&mut self, at: Ahead, body: &[Tree]) -> Ends {
-        let mut ends = Ends::default();
+    fn block(&mut self, at: AbstractState, body: &[Tree]) -> BlockEnds {
+        let mut ends = BlockEnds::default();
         let mut current = Some(at);
         for tree in body {
             let Some(mut at) = current.take() else { break };
@@ -437,9 +435,9 @@ impl Foresight<'_> {
             }
             match tree {
                 Tree::Op(op) => match self.op(&mut at, *op) {
-                    Next::On => current = Some(at),
-                    Next::Halted => self.merge(&mut ends.halted, Some(at)),
-                    Next::Either => {
+                    AfterOp::On => current = Some(at),
+                    AfterOp::Halted => self.merge(&mut ends.halted, Some(at)),
+                    AfterOp::Either => {
                         let halted = self.fork(&at);
                         self.merge(&mut ends.halted, Some(halted));
                         current = Some(at);
@@ -458,7 +456,7 @@ impl Foresight<'_> {
     }
 
     /// Adds the ends of an inner block to those of the one around it, but for the way on.
-    fn absorb(&mut self, ends: &mut Ends, inner: Ends) -> Option<Ahead> {
+    fn absorb(&mut self, ends: &mut BlockEnds, inner: BlockEnds) -> Option<AbstractState> {
         self.merge(&mut ends.broken, inner.broken);
         self.merge(&mut ends.continued, inner.continued);
         self.merge(&mut ends.halted, inner.halted);
@@ -467,11 +465,11 @@ impl Foresight<'_> {
 
     fn branches(
         &mut self,
-        mut at: Ahead,
+        mut at: AbstractState,
         arms: &[(NodeId, Vec<Tree>)],
         otherwise: &[Tree],
-        ends: &mut Ends,
-    ) -> Option<Ahead> {
+        ends: &mut BlockEnds,
+    ) -> Option<AbstractState> {
         let mut after = None;
         for (condition, block) in arms {
             let known = match self.value(&mut at, *condition) {
@@ -500,11 +498,11 @@ impl Foresight<'_> {
 
     fn for_loop(
         &mut self,
-        mut at: Ahead,
+        mut at: AbstractState,
         (slot, from, to, inclusive): (u32, NodeId, NodeId, bool),
         body: &[Tree],
-        ends: &mut Ends,
-    ) -> Option<Ahead> {
+        ends: &mut BlockEnds,
+    ) -> Option<AbstractState> {
         let bounds = self.value(&mut at, from).and_then(|from| Ok((from, self.value(&mut at, to)?)));
         let (from, rounds) = match bounds {
             Err(Fails) => {
@@ -514,7 +512,11 @@ impl Foresight<'_> {
             Ok((Some(from), Some(to))) => (Some(from), rounds(from, to, inclusive)),
             Ok(_) => {
                 // Nothing is known of the rounds before: what they assign is unknown at the start of one.
-                assigned(body, &mut |slot| forget(&mut at, slot));
+                Tree::each(body, &mut |tree| match tree {
+                    Tree::Op(op) => forget(&mut at, op.dest()),
+                    Tree::For { slot, .. } => forget(&mut at, *slot),
+                    _ => {}
+                });
                 (None, 1)
             }
         };
@@ -538,31 +540,8 @@ impl Foresight<'_> {
     }
 }
 
-fn forget(at: &mut Ahead, slot: u32) {
+fn forget(at: &mut AbstractState, slot: u32) {
     if slot != NONE {
         at.locals[slot as usize] = None;
-    }
-}
-
-/// Calls `with` for each local that a block may assign.
-fn assigned(body: &[Tree], with: &mut impl FnMut(u32)) {
-    for tree in body {
-        match tree {
-            Tree::Op(
-                Op::Local { slot: dest, .. }
-                | Op::FetchAdd { dest, .. }
-                | Op::Swap { dest, .. }
-                | Op::Cas { dest, .. },
-            ) => with(*dest),
-            Tree::Op(_) | Tree::Break | Tree::Continue => {}
-            Tree::If { arms, otherwise } => {
-                arms.iter().for_each(|(_, block)| assigned(block, with));
-                assigned(otherwise, with);
-            }
-            Tree::For { slot, body, .. } => {
-                with(*slot);
-                assigned(body, with);
-            }
-        }
     }
 }

@@ -1,13 +1,15 @@
-//! Steps that can wait: what a process waits for, whether it has come, and whether it had come at an earlier time.
+//! Steps that can wait: what a process waits for, whether it has come, and whether it had come at an earlier
+//! time.
 //!
-//! A guard that other processes can make false again is captured when its process arrives at it, with the locals it
-//! uses, so that it can be evaluated after any number of steps, also when the process has gone on.
+//! A guard that other processes can make false again is captured when its process arrives at it, with the
+//! locals it uses, so that it can be evaluated after any number of steps, also when the process has gone on.
 
 use mazurka_program::{AccessKind, ProcessId};
 
 use super::Machine;
-use super::eval::{Now, Past, Record, Silent, eval, place};
-use super::process::{Block, Captured, CapturedKind, Halt, Undo};
+use super::eval::{Now, Past, Recorder, Unrecorded, eval, place};
+use super::process::{CapturedGuard, GuardKind, Halt, Undo, Wait};
+use super::step::Executor;
 use crate::code::{Image, Instr, Mention, NONE};
 
 impl Machine {
@@ -15,69 +17,69 @@ impl Machine {
     #[inline]
     pub(super) fn arrive(&mut self, image: &Image, p: u32) {
         let pc = self.procs[p as usize].core.pc;
-        let block = match image.lines[pc as usize].instr {
+        let wait = match image.lines[pc as usize].instr {
             Instr::Lock(_)
             | Instr::Await(_)
             | Instr::Atomic(_)
             | Instr::Wake(_)
             | Instr::Join(_)
-            | Instr::Receive(_) => self.block(image, p, &image.lines[pc as usize].instr),
-            _ => Block::Free,
+            | Instr::Receive(_) => self.wait_at(image, p, &image.lines[pc as usize].instr),
+            _ => Wait::Free,
         };
-        if block == Block::Free {
+        if wait == Wait::Free {
             self.set_enabled(p, true);
             return;
         }
-        self.procs[p as usize].core.block = block;
+        self.procs[p as usize].core.wait = wait;
         self.guarded.insert(ProcessId(p));
         let ready = self.ready(image, p);
         self.set_enabled(p, ready);
     }
 
     /// What a process waits for at a line. What can't be evaluated waits for nothing: its step will fail.
-    fn block(&mut self, image: &Image, p: u32, instr: &Instr) -> Block {
+    fn wait_at(&mut self, image: &Image, p: u32, instr: &Instr) -> Wait {
         match *instr {
             Instr::Lock(lock) => match self.lock_cell(image, p, lock) {
                 Ok(cell) => {
-                    self.capture(p, cell, CapturedKind::Lock(cell), false);
-                    Block::Lock(cell)
+                    self.capture(p, cell, GuardKind::Lock(cell), false);
+                    Wait::Lock(cell)
                 }
-                Err(_) => Block::Free,
+                Err(_) => Wait::Free,
             },
-            Instr::Await(guard) => self.block_await(image, p, guard),
+            Instr::Await(guard) => self.wait_for_guard(image, p, guard),
             Instr::Atomic(code) => match image.atomics[code as usize].guard {
-                NONE => Block::Free,
-                guard => self.block_await(image, p, guard),
+                NONE => Wait::Free,
+                guard => self.wait_for_guard(image, p, guard),
             },
             Instr::Wake(condvar) => match self.condvar_cell(image, p, condvar) {
                 Ok(queue) => {
                     // Statically every notification writes what all who wait read, so there are races.
                     if self.static_guards {
                         let met = self.marks.len() as u32;
-                        self.capture(p, queue + 1, CapturedKind::Wake { process: p, met }, false);
+                        self.capture(p, queue + 1, GuardKind::Wake { process: p, met }, false);
                     }
-                    Block::Wake(queue)
+                    Wait::Wake(queue)
                 }
-                Err(_) => Block::Free,
+                Err(_) => Wait::Free,
             },
-            Instr::Join(peer) => self.peer(image, p, peer).map_or(Block::Free, Block::Join),
+            Instr::Join(peer) => self.peer(image, p, peer).map_or(Wait::Free, Wait::Join),
             Instr::Receive(receive) => {
                 let code = &image.receives[receive as usize];
                 if code.timeout != NONE || self.pattern_failure(image, p, code).is_some() {
-                    return Block::Free;
+                    return Wait::Free;
                 }
                 if self.static_guards {
                     let location = self.mailbox_location(p);
                     let met = self.marks.len() as u32;
-                    self.capture(p, location, CapturedKind::Receive { process: p, receive, met }, true);
+                    self.capture(p, location, GuardKind::Receive { process: p, receive, met }, true);
                 }
-                Block::Receive(receive)
+                Wait::Receive(receive)
             }
-            _ => Block::Free,
+            _ => Wait::Free,
         }
     }
 
-    fn block_await(&mut self, image: &Image, p: u32, guard: u32) -> Block {
+    fn wait_for_guard(&mut self, image: &Image, p: u32, guard: u32) -> Wait {
         let code = &image.guards[guard as usize];
         let location = match (code.group, code.mentions.first()) {
             (NONE, Some(mention)) => self.mentioned(image, p, *mention).map(|(first, _)| first),
@@ -85,19 +87,19 @@ impl Machine {
         };
         // An index out of range is so for good, whatever others do: then there is nothing to race for.
         if let Some(location) = location {
-            self.capture(p, location, CapturedKind::Await(guard), code.uses_locals);
+            self.capture(p, location, GuardKind::Await(guard), code.uses_locals);
         }
-        Block::Await(guard)
+        Wait::Await(guard)
     }
 
-    fn capture(&mut self, p: u32, location: u32, kind: CapturedKind, with_locals: bool) {
+    fn capture(&mut self, p: u32, location: u32, kind: GuardKind, with_locals: bool) {
         let start = self.guard_locals.len() as u32;
         let proc = &mut self.procs[p as usize];
         if with_locals {
             self.guard_locals.extend_from_slice(&proc.locals);
         }
         proc.core.guard = self.guards.len() as u32;
-        self.guards.push(Captured { location, kind, locals: (start, self.guard_locals.len() as u32) });
+        self.guards.push(CapturedGuard { location, kind, locals: (start, self.guard_locals.len() as u32) });
     }
 
     /// The cells that a guard mentions: the first, and how many.
@@ -110,7 +112,7 @@ impl Machine {
             }
             Mention::Indexed(to) => {
                 let locals = &self.procs[p as usize].locals;
-                let cell = place(image, locals, to, &mut Now(&self.memory, &mut Silent));
+                let cell = place(image, locals, to, &mut Now(&self.memory, &mut Unrecorded));
                 cell.ok().map(|cell| (cell, 1))
             }
         }
@@ -120,16 +122,16 @@ impl Machine {
     #[inline]
     pub(super) fn ready(&self, image: &Image, p: u32) -> bool {
         let proc = &self.procs[p as usize];
-        match proc.core.block {
-            Block::Free => true,
-            Block::Lock(cell) => self.memory.get(cell) == 0,
-            Block::Await(guard) => {
+        match proc.core.wait {
+            Wait::Free => true,
+            Wait::Lock(cell) => self.memory.get(cell) == 0,
+            Wait::Await(guard) => {
                 let node = image.guards[guard as usize].condition.node;
-                eval(image, &proc.locals, node, &mut Now(&self.memory, &mut Silent)) != Ok(0)
+                eval(image, &proc.locals, node, &mut Now(&self.memory, &mut Unrecorded)) != Ok(0)
             }
-            Block::Wake(_) => proc.notified,
-            Block::Join(target) => self.has_finished(target),
-            Block::Receive(receive) => {
+            Wait::Wake(_) => proc.notified,
+            Wait::Join(target) => self.has_finished(target),
+            Wait::Receive(receive) => {
                 self.find_message(image, p, &image.receives[receive as usize]).is_some()
             }
         }
@@ -151,27 +153,6 @@ impl Machine {
         self.guarded = guarded;
     }
 
-    /// Passes an await: everything its guard mentions is read, whatever the guard left out, so that the label does
-    /// not depend on values.
-    pub(super) fn pass<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        guard: u32,
-        record: &mut R,
-    ) -> Result<(), Halt> {
-        let code = &image.guards[guard as usize];
-        for mention in &code.mentions {
-            if let Some((first, len)) = self.mentioned(image, p, *mention) {
-                record.touch_range(first, len, AccessKind::Read);
-            }
-        }
-        if code.group != NONE {
-            record.touch(code.group, AccessKind::Read);
-        }
-        self.value(image, p, code.condition.node, &mut Silent).map(|_| ())
-    }
-
     /// Whether a step woke a process.
     fn notified_by(&self, step: u32, process: u32) -> bool {
         let end = self.marks.get(step as usize + 1).map_or(self.undo.len(), |next| next.undo as usize);
@@ -184,13 +165,13 @@ impl Machine {
         let Some(captured) = self.guards.get(id as usize) else { return false };
         let locals = &self.guard_locals[captured.locals.0 as usize..captured.locals.1 as usize];
         match captured.kind {
-            CapturedKind::Lock(cell) => self.memory.at(cell, depth).0 == 0,
-            CapturedKind::Await(guard) => {
+            GuardKind::Lock(cell) => self.memory.at(cell, depth).0 == 0,
+            GuardKind::Await(guard) => {
                 let node = image.guards[guard as usize].condition.node;
                 eval(image, locals, node, &mut Past(&self.memory, depth)) != Ok(0)
             }
-            CapturedKind::Wake { process, met } => (met..depth).any(|step| self.notified_by(step, process)),
-            CapturedKind::Receive { process, receive, met } => {
+            GuardKind::Wake { process, met } => (met..depth).any(|step| self.notified_by(step, process)),
+            GuardKind::Receive { process, receive, met } => {
                 let code = &image.receives[receive as usize];
                 self.procs[process as usize].inbox.iter().take_while(|m| m.sent_at < depth).any(|message| {
                     let taken_before = message.taken_at < met;
@@ -198,5 +179,22 @@ impl Machine {
                 })
             }
         }
+    }
+}
+
+impl<R: Recorder> Executor<'_, R> {
+    /// Passes an await: everything its guard mentions is read, whatever the guard left out, so that the label
+    /// does not depend on values.
+    pub(super) fn pass(&mut self, guard: u32) -> Result<(), Halt> {
+        let code = &self.image.guards[guard as usize];
+        for mention in &code.mentions {
+            if let Some((first, len)) = self.machine.mentioned(self.image, self.process, *mention) {
+                self.record.touch_range(first, len, AccessKind::Read);
+            }
+        }
+        if code.group != NONE {
+            self.record.touch(code.group, AccessKind::Read);
+        }
+        self.machine.value(self.image, self.process, code.condition.node, &mut Unrecorded).map(|_| ())
     }
 }

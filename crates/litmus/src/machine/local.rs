@@ -1,13 +1,14 @@
 //! What a process does between its steps: lines that touch nothing shared, up to the next that does.
 //!
-//! A loop that comes back to the same line with the same locals never ends; Brent's algorithm finds that: the state
-//! is kept at each power of two of the laps and compared with those that follow.
+//! A loop that comes back to the same line with the same locals never ends; Brent's algorithm finds that: the
+//! state is kept at each power of two of the laps and compared with those that follow.
 
 use mazurka_program::Stop;
 
 use super::Machine;
-use super::eval::Silent;
-use super::process::{Block, Halt, Status};
+use super::eval::Unrecorded;
+use super::process::{Halt, Status, Wait};
+use super::step::Executor;
 use crate::code::{Image, Instr, NONE};
 
 /// How many lines without a step are too many.
@@ -53,15 +54,16 @@ impl Machine {
 
     /// Runs a line that is no step; gives the next.
     fn local(&mut self, image: &Image, p: u32, pc: u32, instr: &Instr) -> Result<u32, Halt> {
+        let mut executor = Executor { machine: self, image, process: p, record: &mut Unrecorded };
         match *instr {
-            Instr::Op(op) => self.op(image, p, op, &mut Silent)?,
+            Instr::Op(op) => executor.op(op)?,
             Instr::Branch { condition, otherwise } => {
-                if self.value(image, p, condition, &mut Silent)? == 0 {
+                if executor.value(condition)? == 0 {
                     return Ok(otherwise);
                 }
             }
             Instr::Jump(to) => return Ok(to),
-            Instr::ForStart(code) => self.for_start(image, p, &image.fors[code as usize], &mut Silent)?,
+            Instr::ForStart(code) => executor.for_start(&image.fors[code as usize])?,
             Instr::ForNext { code, exit } => {
                 let code = image.fors[code as usize];
                 let locals = &mut self.procs[p as usize].locals;
@@ -129,7 +131,7 @@ impl Machine {
         proc.core = super::process::Core {
             pc: code.entry,
             status: Status::Live,
-            block: Block::Free,
+            wait: Wait::Free,
             guard: NONE,
             spawned: 0,
             sent: 0,

@@ -15,7 +15,7 @@ struct Written {
     old: i64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     values: Vec<i64>,
     /// For each cell its last entry in the log, or [`NONE`].

@@ -18,7 +18,7 @@ pub(super) enum Status {
 
 /// What a process that stands at a step waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Block {
+pub(super) enum Wait {
     /// Nothing: it is enabled.
     Free,
     /// A lock, by its cell.
@@ -53,7 +53,7 @@ pub(super) struct Core {
     pub pc: u32,
     pub status: Status,
     /// What it waits for; other than `Free` only while it is live.
-    pub block: Block,
+    pub wait: Wait,
     /// The captured guard that it stands at, or [`NONE`].
     pub guard: u32,
     /// How many processes it has created.
@@ -87,7 +87,7 @@ impl Proc {
         let core = Core {
             pc: 0,
             status: Status::Absent,
-            block: Block::Free,
+            wait: Wait::Free,
             guard: NONE,
             spawned: 0,
             sent: 0,
@@ -138,15 +138,15 @@ pub(super) enum Undo {
 
 /// A guard that was met, with what it needs to be evaluated later.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Captured {
+pub(super) struct CapturedGuard {
     pub location: u32,
-    pub kind: CapturedKind,
+    pub kind: GuardKind,
     /// The values of the locals when it was met.
     pub locals: (u32, u32),
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum CapturedKind {
+pub(super) enum GuardKind {
     Lock(u32),
     Await(u32),
     /// A wake-up of a process that began to wait after so many steps.

@@ -1,22 +1,76 @@
 //! The state in a canonical form.
 //!
-//! Every process is written as a list of numbers: where it is, what it waits for, its locals, the locks it holds, its
-//! mailbox, and the lists of the processes it created, in order. Numbers, names and locations of processes are no
-//! part of it. A handle stands for the place of its process in that order; no two handles stand for the same
-//! process (only `spawn` makes them and they can't be copied), so a process is written with the slot of its handle,
-//! and what remains equal is interchangeable.
+//! Every process is written as a list of numbers: where it is, what it waits for, its locals, the locks it
+//! holds, its mailbox, and the lists of the processes it created, in order. Numbers, names and locations of
+//! processes are no part of it. A handle stands for the place of its process in that order; no two handles
+//! stand for the same process (only `spawn` makes them and they can't be copied), so a process is written
+//! with the slot of its handle, and what remains equal is interchangeable.
 
 use std::borrow::Cow;
 
-use mazurka_program::{Access, State};
+use mazurka_program::{Access, NamedStates, ProcessId, State, States};
 
-use super::Machine;
 use super::process::{Proc, Status};
+use super::{LitmusRun, Machine};
 use crate::code::{Image, LocalInfo, NONE};
 use crate::dead::{MayRead, Reads, Set};
 
+impl States for LitmusRun {
+    fn state(&self) -> State {
+        self.machine.state(&self.image)
+    }
+
+    fn named(&self) -> Option<&dyn NamedStates> {
+        Some(self)
+    }
+}
+
+impl NamedStates for LitmusRun {
+    /// Every process by its number, every lock with its holder, and of messages, which have locations of
+    /// their own, the sender and how many it had sent before. How many processes and messages a process has
+    /// made names those to come.
+    fn named_state(&self, list: &mut Vec<i64>) {
+        let (image, machine) = (&*self.image, &self.machine);
+        list.clear();
+        machine.living_cells(image, list);
+        let cells = image.var_cells as usize..image.condvar_base as usize;
+        list.extend_from_slice(&machine.memory.values()[cells]);
+        for (p, proc) in machine.procs.iter().enumerate() {
+            if proc.core.status == Status::Absent {
+                continue;
+            }
+            let core = &proc.core;
+            list.extend([p as i64, i64::from(core.pc), status_number(core.status), i64::from(proc.notified)]);
+            list.extend([i64::from(proc.body), i64::from(core.spawned), i64::from(core.sent)]);
+            list.extend_from_slice(&machine.living_locals(image, proc));
+            let untaken = || proc.inbox.iter().filter(|message| message.taken_at == NONE);
+            list.push(untaken().count() as i64);
+            for message in untaken() {
+                list.extend([message.sender, message.ordinal, message.len].map(i64::from));
+                list.extend_from_slice(machine.parts(message));
+            }
+        }
+    }
+
+    /// What a process knows now, and the values of the variables that these accesses write.
+    fn effect(&self, process: ProcessId, accesses: &[Access], list: &mut Vec<i64>) -> bool {
+        list.clear();
+        if let Some(proc) = self.machine.procs.get(process.index()) {
+            let core = &proc.core;
+            list.extend([i64::from(core.pc), status_number(core.status), i64::from(core.spawned)]);
+            list.extend_from_slice(&proc.locals);
+        }
+        let written = accesses.iter().filter(|access| !access.kind.is_read());
+        let values = &self.machine.memory.values()[..self.image.var_cells as usize];
+        list.extend(
+            written.flat_map(|access| access.locations()).filter_map(|cell| values.get(cell.0 as usize)),
+        );
+        true
+    }
+}
+
 impl Machine {
-    pub(super) fn state(&self, image: &Image) -> State {
+    fn state(&self, image: &Image) -> State {
         let mut shared = Vec::new();
         self.living_cells(image, &mut shared);
         let locks = self.locks_held(image);
@@ -36,31 +90,6 @@ impl Machine {
             }
         }
         State { shared, local: local.into_iter().rev().flatten().collect() }
-    }
-
-    /// The state with its names: every process by its number, every lock with its holder, and of messages, which have
-    /// locations of their own, the sender and how many it had sent before. How many processes and messages a process
-    /// has made names those to come.
-    pub(super) fn named_state(&self, image: &Image, list: &mut Vec<i64>) {
-        list.clear();
-        self.living_cells(image, list);
-        let cells = image.var_cells as usize..image.condvar_base as usize;
-        list.extend_from_slice(&self.memory.values()[cells]);
-        for (p, proc) in self.procs.iter().enumerate() {
-            if proc.core.status == Status::Absent {
-                continue;
-            }
-            let core = &proc.core;
-            list.extend([p as i64, i64::from(core.pc), status_number(core.status), i64::from(proc.notified)]);
-            list.extend([i64::from(proc.body), i64::from(core.spawned), i64::from(core.sent)]);
-            list.extend_from_slice(&self.living_locals(image, proc));
-            let untaken = || proc.inbox.iter().filter(|message| message.taken_at == NONE);
-            list.push(untaken().count() as i64);
-            for message in untaken() {
-                list.extend([message.sender, message.ordinal, message.len].map(i64::from));
-                list.extend_from_slice(self.parts(message));
-            }
-        }
     }
 
     /// The values of shared variables, those that are dead as 0.
@@ -90,21 +119,6 @@ impl Machine {
             }
         };
         proc.locals.iter().zip(infos).enumerate().map(one).collect()
-    }
-
-    /// What a process knows now, and the values of the variables that these accesses write.
-    pub(super) fn effect(&self, image: &Image, process: u32, accesses: &[Access], list: &mut Vec<i64>) {
-        list.clear();
-        if let Some(proc) = self.procs.get(process as usize) {
-            let core = &proc.core;
-            list.extend([i64::from(core.pc), status_number(core.status), i64::from(core.spawned)]);
-            list.extend_from_slice(&proc.locals);
-        }
-        let written = accesses.iter().filter(|access| !access.kind.is_read());
-        let values = &self.memory.values()[..image.var_cells as usize];
-        list.extend(
-            written.flat_map(|access| access.locations()).filter_map(|cell| values.get(cell.0 as usize)),
-        );
     }
 
     /// The locks that are held, by holder.

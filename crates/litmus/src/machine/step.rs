@@ -3,9 +3,9 @@
 use mazurka_program::{AccessKind, Failure, FailureKind, Label, ProcessId, Stop};
 
 use super::Machine;
-use super::eval::{Foreseen, Labeller, Now, Record, eval, place};
+use super::eval::{LabelRecorder, Now, Recorder, SpawnRecorder, Unrecorded, eval, place};
 use super::footprint;
-use super::process::{Block, Halt, Status};
+use super::process::{Halt, Status, Wait};
 use crate::arithmetic;
 use crate::ast::BinaryOp;
 use crate::code::{ForCode, Image, Instr, Lvalue, NONE, NodeId, Op, Tree};
@@ -31,8 +31,8 @@ impl Machine {
         label.guard = self.label_guard(p);
         let core = &mut self.procs[p as usize].core;
         let pc = core.pc;
-        if core.block != Block::Free {
-            core.block = Block::Free;
+        if core.wait != Wait::Free {
+            core.wait = Wait::Free;
             core.guard = NONE;
             self.guarded.remove(ProcessId(p));
         }
@@ -40,11 +40,13 @@ impl Machine {
         let foreseen = self.foresee && line.varies && footprint::covers(&line.instr);
         let result = if foreseen {
             self.foresee(image, pc, label);
-            self.execute(image, p, choice, &line.instr, &mut Foreseen(label))
+            let record = &mut SpawnRecorder(label);
+            Executor { machine: self, image, process: p, record }.execute(choice, &line.instr)
         } else {
             label.varies = line.varies && !self.foresee;
-            let mut labeller = Labeller { label, seen: std::mem::take(&mut self.seen), ranges: false };
-            let result = self.execute(image, p, choice, &line.instr, &mut labeller);
+            let mut labeller = LabelRecorder { label, seen: std::mem::take(&mut self.seen), ranges: false };
+            let mut executor = Executor { machine: self, image, process: p, record: &mut labeller };
+            let result = executor.execute(choice, &line.instr);
             self.seen = labeller.seen;
             result
         };
@@ -94,7 +96,7 @@ impl Machine {
     }
 
     #[inline]
-    pub(super) fn value<R: Record>(
+    pub(super) fn value<R: Recorder>(
         &self,
         image: &Image,
         p: u32,
@@ -105,11 +107,6 @@ impl Machine {
         eval(image, locals, id, &mut Now(&self.memory, record)).map_err(Halt::Arithmetic)
     }
 
-    fn cell<R: Record>(&self, image: &Image, p: u32, to: Lvalue, record: &mut R) -> Result<u32, Halt> {
-        let locals = &self.procs[p as usize].locals;
-        place(image, locals, to, &mut Now(&self.memory, record)).map_err(Halt::Arithmetic)
-    }
-
     #[inline]
     pub(super) fn set_local(&mut self, p: u32, slot: u32, value: i64) {
         if slot != NONE {
@@ -117,128 +114,133 @@ impl Machine {
         }
     }
 
-    /// Does what a line says and moves its process on.
-    fn execute<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        choice: u32,
-        instr: &Instr,
-        record: &mut R,
-    ) -> Result<(), Halt> {
-        let mut next = self.procs[p as usize].core.pc + 1;
+    /// How many outcomes a `choose` has.
+    pub(super) fn choices(&self, image: &Image, p: u32, count: NodeId) -> Result<u32, Halt> {
+        let count = self.value(image, p, count, &mut Unrecorded)?;
+        if (1..=MAX_CHOICES).contains(&count) { Ok(count as u32) } else { Err(Halt::Choices(count)) }
+    }
+}
+
+/// What a line does, done by a process: as a step, or on the way to the next one.
+pub(super) struct Executor<'a, R> {
+    pub machine: &'a mut Machine,
+    pub image: &'a Image,
+    pub process: u32,
+    /// What becomes of the accesses.
+    pub record: &'a mut R,
+}
+
+impl<R: Recorder> Executor<'_, R> {
+    #[inline]
+    pub(super) fn value(&mut self, id: NodeId) -> Result<i64, Halt> {
+        self.machine.value(self.image, self.process, id, self.record)
+    }
+
+    fn cell(&mut self, to: Lvalue) -> Result<u32, Halt> {
+        let machine = &*self.machine;
+        let locals = &machine.procs[self.process as usize].locals;
+        place(self.image, locals, to, &mut Now(&machine.memory, self.record)).map_err(Halt::Arithmetic)
+    }
+
+    #[inline]
+    pub(super) fn set_local(&mut self, slot: u32, value: i64) {
+        self.machine.set_local(self.process, slot, value);
+    }
+
+    /// Writes a cell as part of the step.
+    #[inline]
+    pub(super) fn set_cell(&mut self, cell: u32, value: i64) {
+        let now = self.machine.now();
+        self.machine.memory.set(cell, value, now);
+    }
+
+    /// Does what a line says and moves the process on.
+    fn execute(&mut self, choice: u32, instr: &Instr) -> Result<(), Halt> {
+        let image = self.image;
+        let mut next = self.machine.procs[self.process as usize].core.pc + 1;
         match *instr {
-            Instr::Op(op) => self.op(image, p, op, record)?,
+            Instr::Op(op) => self.op(op)?,
             Instr::Branch { condition, otherwise } => {
-                if self.value(image, p, condition, record)? == 0 {
+                if self.value(condition)? == 0 {
                     next = otherwise;
                 }
             }
-            Instr::ForStart(code) => self.for_start(image, p, &image.fors[code as usize], record)?,
-            Instr::Lock(lock) => self.lock(image, p, lock, record)?,
-            Instr::Unlock(lock) => self.unlock(image, p, lock, record)?,
-            Instr::TryLock { dest, lock } => self.try_lock(image, p, dest, lock, record)?,
-            Instr::WaitStart { condvar, lock } => self.wait_start(image, p, condvar, lock, record)?,
-            Instr::Wake(condvar) => self.wake(image, p, condvar, record)?,
-            Instr::NotifyOne(condvar) => self.notify(image, p, condvar, Some(choice), record)?,
-            Instr::NotifyAll(condvar) => self.notify(image, p, condvar, None, record)?,
-            Instr::Await(guard) => self.pass(image, p, guard, record)?,
-            Instr::Atomic(index) => next = self.atomic(image, p, index, record)?.unwrap_or(next),
-            Instr::Spawn(code) => self.spawn(image, p, &image.spawns[code as usize], record)?,
-            Instr::Join(peer) => self.join(image, p, peer, record)?,
-            Instr::Receive(code) => next = self.receive(image, p, code, record)?,
+            Instr::ForStart(code) => self.for_start(&image.fors[code as usize])?,
+            Instr::Lock(lock) => self.lock(lock)?,
+            Instr::Unlock(lock) => self.unlock(lock)?,
+            Instr::TryLock { dest, lock } => self.try_lock(dest, lock)?,
+            Instr::WaitStart { condvar, lock } => self.wait_start(condvar, lock)?,
+            Instr::Wake(condvar) => self.wake(condvar)?,
+            Instr::NotifyOne(condvar) => self.notify(condvar, Some(choice))?,
+            Instr::NotifyAll(condvar) => self.notify(condvar, None)?,
+            Instr::Await(guard) => self.pass(guard)?,
+            Instr::Atomic(index) => next = self.atomic(index)?.unwrap_or(next),
+            Instr::Spawn(code) => self.spawn(&image.spawns[code as usize])?,
+            Instr::Join(peer) => self.join(peer)?,
+            Instr::Receive(code) => next = self.receive(code)?,
             Instr::Choose { dest, count } => {
-                self.choices(image, p, count)?;
-                self.set_local(p, dest, i64::from(choice));
+                self.machine.choices(image, self.process, count)?;
+                self.set_local(dest, i64::from(choice));
             }
             Instr::Exit => {
-                self.exit(p, record);
+                self.exit();
                 return Ok(());
             }
             // These are no steps; `advance` runs them.
             Instr::Jump(_) | Instr::ForNext { .. } | Instr::ForEnd(_) | Instr::Finish => {}
         }
-        self.procs[p as usize].core.pc = next;
+        self.machine.procs[self.process as usize].core.pc = next;
         Ok(())
     }
 
-    /// How many outcomes a `choose` has.
-    pub(super) fn choices(&self, image: &Image, p: u32, count: NodeId) -> Result<u32, Halt> {
-        let count = self.value(image, p, count, &mut super::eval::Silent)?;
-        if (1..=MAX_CHOICES).contains(&count) { Ok(count as u32) } else { Err(Halt::Choices(count)) }
-    }
-
-    pub(super) fn for_start<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        code: &ForCode,
-        record: &mut R,
-    ) -> Result<(), Halt> {
-        let from = self.value(image, p, code.from, record)?;
-        let to = self.value(image, p, code.to, record)?;
-        self.set_local(p, code.next, from);
-        self.set_local(p, code.left, rounds(from, to, code.inclusive));
+    pub(super) fn for_start(&mut self, code: &ForCode) -> Result<(), Halt> {
+        let (from, to) = (self.value(code.from)?, self.value(code.to)?);
+        self.set_local(code.next, from);
+        self.set_local(code.left, rounds(from, to, code.inclusive));
         Ok(())
     }
 
     /// A simple operation.
     #[inline]
-    pub(super) fn op<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        op: Op,
-        record: &mut R,
-    ) -> Result<(), Halt> {
+    pub(super) fn op(&mut self, op: Op) -> Result<(), Halt> {
         match op {
             Op::Local { slot, value } => {
-                let value = self.value(image, p, value, record)?;
-                self.set_local(p, slot, value);
+                let value = self.value(value)?;
+                self.set_local(slot, value);
             }
             Op::Store { to, value } => {
-                let cell = self.cell(image, p, to, record)?;
-                let value = self.value(image, p, value, record)?;
-                self.write(image, to, cell, value, AccessKind::Write, record);
+                let (cell, value) = (self.cell(to)?, self.value(value)?);
+                self.write(to, cell, value, AccessKind::Write);
             }
-            Op::Add { to, value } => {
-                self.change(image, p, to, BinaryOp::Add, value, record)?;
-            }
-            Op::Sub { to, value } => {
-                self.change(image, p, to, BinaryOp::Sub, value, record)?;
-            }
-            Op::FetchAdd { dest, to, value } => {
-                let old = self.change(image, p, to, BinaryOp::Add, value, record)?;
-                self.set_local(p, dest, old);
+            Op::Change { dest, to, op, by } => {
+                let old = self.change(to, op, by)?;
+                self.set_local(dest, old);
             }
             Op::Swap { dest, to, value } => {
-                let cell = self.cell(image, p, to, record)?;
-                let value = self.value(image, p, value, record)?;
-                let old = self.memory.get(cell);
-                self.write(image, to, cell, value, AccessKind::Update, record);
-                self.set_local(p, dest, old);
+                let (cell, value) = (self.cell(to)?, self.value(value)?);
+                let old = self.machine.memory.get(cell);
+                self.write(to, cell, value, AccessKind::Update);
+                self.set_local(dest, old);
             }
             Op::Cas { dest, to, old, new } => {
-                let cell = self.cell(image, p, to, record)?;
-                let old = self.value(image, p, old, record)?;
-                let new = self.value(image, p, new, record)?;
-                let equal = self.memory.get(cell) == old;
+                let (cell, old, new) = (self.cell(to)?, self.value(old)?, self.value(new)?);
+                let equal = self.machine.memory.get(cell) == old;
                 if equal {
-                    self.write(image, to, cell, new, AccessKind::Update, record);
+                    self.write(to, cell, new, AccessKind::Update);
                 } else {
-                    record.touch(cell, AccessKind::Read);
+                    self.record.touch(cell, AccessKind::Read);
                 }
-                self.set_local(p, dest, i64::from(equal));
+                self.set_local(dest, i64::from(equal));
             }
-            Op::Send(code) => self.send(image, p, &image.sends[code as usize], record)?,
+            Op::Send(code) => self.send(&self.image.sends[code as usize])?,
             Op::Assert(index) => {
-                let condition = &image.conditions[index as usize];
-                if self.value(image, p, condition.node, record)? == 0 {
-                    self.assertion_failed(image, p, condition);
+                let condition = &self.image.conditions[index as usize];
+                if self.value(condition.node)? == 0 {
+                    self.machine.assertion_failed(self.image, self.process, condition);
                 }
             }
             Op::Assume(condition) => {
-                if self.value(image, p, condition, record)? == 0 {
+                if self.value(condition)? == 0 {
                     return Err(Halt::Assumed);
                 }
             }
@@ -248,88 +250,60 @@ impl Machine {
     }
 
     /// Adds to a cell or takes from it; gives what it held.
-    fn change<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        to: Lvalue,
-        op: BinaryOp,
-        by: NodeId,
-        record: &mut R,
-    ) -> Result<i64, Halt> {
-        let cell = self.cell(image, p, to, record)?;
-        let value = self.value(image, p, by, record)?;
-        let old = self.memory.get(cell);
-        match arithmetic::binary(op, old, value) {
-            Some(new) => {
-                self.write(image, to, cell, new, AccessKind::Update, record);
-                Ok(old)
-            }
-            None => {
-                record.touch(cell, AccessKind::Read);
-                Err(Halt::Change(cell, op, value))
-            }
-        }
+    fn change(&mut self, to: Lvalue, op: BinaryOp, by: NodeId) -> Result<i64, Halt> {
+        let (cell, by) = (self.cell(to)?, self.value(by)?);
+        let old = self.machine.memory.get(cell);
+        let Some(new) = arithmetic::binary(op, old, by) else {
+            self.record.touch(cell, AccessKind::Read);
+            return Err(Halt::Change(cell, op, by));
+        };
+        self.write(to, cell, new, AccessKind::Update);
+        Ok(old)
     }
 
     #[inline]
-    fn write<R: Record>(
-        &mut self,
-        image: &Image,
-        to: Lvalue,
-        cell: u32,
-        value: i64,
-        kind: AccessKind,
-        record: &mut R,
-    ) {
-        record.touch(cell, kind);
-        for &group in &image.vars[to.var as usize].groups {
-            record.touch(group, AccessKind::Update);
+    fn write(&mut self, to: Lvalue, cell: u32, value: i64, kind: AccessKind) {
+        self.record.touch(cell, kind);
+        for &group in &self.image.vars[to.var as usize].groups {
+            self.record.touch(group, AccessKind::Update);
         }
-        let now = self.now();
-        self.memory.set(cell, value, now);
+        self.set_cell(cell, value);
     }
 
     /// An atomic block; gives where to go on if that is not after it.
-    fn atomic<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        index: u32,
-        record: &mut R,
-    ) -> Result<Option<u32>, Halt> {
-        let code = &image.atomics[index as usize];
+    fn atomic(&mut self, index: u32) -> Result<Option<u32>, Halt> {
+        let code = &self.image.atomics[index as usize];
         if code.guard != NONE {
-            self.pass(image, p, code.guard, record)?;
+            self.pass(code.guard)?;
         }
         let mut left = MAX_ATOMIC;
-        Ok(match self.trees(image, p, &code.body, &mut left, record)? {
+        Ok(match self.trees(&code.body, &mut left)? {
             Flow::On => None,
             Flow::Break => Some(code.on_break),
             Flow::Continue => Some(code.on_continue),
         })
     }
 
-    fn trees<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        body: &[Tree],
-        left: &mut u32,
-        record: &mut R,
-    ) -> Result<Flow, Halt> {
+    /// Statements of an atomic block, of which so many may still be run.
+    fn trees(&mut self, body: &[Tree], left: &mut u32) -> Result<Flow, Halt> {
         for tree in body {
             *left = left.checked_sub(1).ok_or(Halt::Overrun)?;
             let flow = match tree {
                 Tree::Op(op) => {
-                    self.op(image, p, *op, record)?;
+                    self.op(*op)?;
                     Flow::On
                 }
-                Tree::If { arms, otherwise } => self.tree_if(image, p, (arms, otherwise), left, record)?,
+                Tree::If { arms, otherwise } => self.tree_if(arms, otherwise, left)?,
                 Tree::For { slot, from, to, inclusive, body } => {
-                    let from = self.value(image, p, *from, record)?;
-                    let to = self.value(image, p, *to, record)?;
-                    self.tree_for(image, p, (*slot, from, rounds(from, to, *inclusive), body), left, record)?
+                    let (from, to) = (self.value(*from)?, self.value(*to)?);
+                    for round in 0..rounds(from, to, *inclusive) {
+                        *left = left.checked_sub(1).ok_or(Halt::Overrun)?;
+                        self.set_local(*slot, from.wrapping_add(round));
+                        if self.trees(body, left)? == Flow::Break {
+                            break;
+                        }
+                    }
+                    Flow::On
                 }
                 Tree::Break => Flow::Break,
                 Tree::Continue => Flow::Continue,
@@ -341,38 +315,18 @@ impl Machine {
         Ok(Flow::On)
     }
 
-    fn tree_if<R: Record>(
+    fn tree_if(
         &mut self,
-        image: &Image,
-        p: u32,
-        (arms, otherwise): (&[(NodeId, Vec<Tree>)], &[Tree]),
+        arms: &[(NodeId, Vec<Tree>)],
+        otherwise: &[Tree],
         left: &mut u32,
-        record: &mut R,
     ) -> Result<Flow, Halt> {
         for (condition, block) in arms {
-            if self.value(image, p, *condition, record)? != 0 {
-                return self.trees(image, p, block, left, record);
+            if self.value(*condition)? != 0 {
+                return self.trees(block, left);
             }
         }
-        self.trees(image, p, otherwise, left, record)
-    }
-
-    fn tree_for<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        (slot, from, rounds, body): (u32, i64, i64, &[Tree]),
-        left: &mut u32,
-        record: &mut R,
-    ) -> Result<Flow, Halt> {
-        for round in 0..rounds {
-            *left = left.checked_sub(1).ok_or(Halt::Overrun)?;
-            self.set_local(p, slot, from.wrapping_add(round));
-            if self.trees(image, p, body, left, record)? == Flow::Break {
-                break;
-            }
-        }
-        Ok(Flow::On)
+        self.trees(otherwise, left)
     }
 }
 

@@ -1,13 +1,15 @@
 //! Locks, condition variables, the creation and the end of processes.
 //!
-//! The cell of a lock holds 0 if it is free, else the number of its holder plus 1. A condition variable has two
-//! locations: its queue, and, for static footprints only, one that stands for the wake-ups of all who wait for it.
+//! The cell of a lock holds 0 if it is free, else the number of its holder plus 1. A condition variable has
+//! two locations: its queue, and, for static footprints only, one that stands for the wake-ups of all who
+//! wait for it.
 
 use mazurka_program::{AccessKind, ProcessId};
 
 use super::Machine;
-use super::eval::{Record, Silent};
-use super::process::{Block, Halt, Indexed, Status, Undo};
+use super::eval::{Recorder, Unrecorded};
+use super::process::{Halt, Indexed, Proc, Status, Undo, Wait};
+use super::step::Executor;
 use crate::code::{Image, NONE, Object, ObjectInfo, Peer, SpawnCode};
 
 impl Machine {
@@ -22,7 +24,7 @@ impl Machine {
         if object.index == NONE {
             return Ok(0);
         }
-        let at = self.value(image, p, object.index, &mut Silent)?;
+        let at = self.value(image, p, object.index, &mut Unrecorded)?;
         if at >= 0 && at < i64::from(info.len) { Ok(at as u32) } else { Err(Halt::Range(of, at)) }
     }
 
@@ -45,7 +47,7 @@ impl Machine {
             }
             Peer::Member { decl, index } => {
                 let family = &image.families[decl as usize];
-                let index = self.value(image, p, index, &mut Silent)?;
+                let index = self.value(image, p, index, &mut Unrecorded)?;
                 let at = i128::from(index) - i128::from(family.from);
                 if at >= 0 && at < i128::from(family.len) {
                     Ok(family.first + at as u32)
@@ -56,96 +58,11 @@ impl Machine {
         }
     }
 
-    pub(super) fn lock<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        lock: Object,
-        record: &mut R,
-    ) -> Result<(), Halt> {
-        let cell = self.lock_cell(image, p, lock)?;
-        record.touch(cell, AccessKind::Update);
-        let now = self.now();
-        self.memory.set(cell, i64::from(p) + 1, now);
-        Ok(())
-    }
-
-    /// Gives a lock back; a failed one is labelled as if it had succeeded, so that the label does not vary.
-    fn release<R: Record>(&mut self, p: u32, cell: u32, record: &mut R) -> Result<(), Halt> {
-        record.touch(cell, AccessKind::Update);
-        if self.memory.get(cell) != i64::from(p) + 1 {
-            return Err(Halt::NotHeld(cell));
-        }
-        let now = self.now();
-        self.memory.set(cell, 0, now);
-        Ok(())
-    }
-
-    pub(super) fn unlock<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        lock: Object,
-        record: &mut R,
-    ) -> Result<(), Halt> {
-        let cell = self.lock_cell(image, p, lock)?;
-        self.release(p, cell, record)
-    }
-
-    pub(super) fn try_lock<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        dest: u32,
-        lock: Object,
-        record: &mut R,
-    ) -> Result<(), Halt> {
-        let cell = self.lock_cell(image, p, lock)?;
-        let free = self.memory.get(cell) == 0;
-        if free || self.rules.failed_try_lock_counts {
-            record.touch(cell, AccessKind::Update);
-        }
-        if free {
-            let now = self.now();
-            self.memory.set(cell, i64::from(p) + 1, now);
-        }
-        self.set_local(p, dest, i64::from(free));
-        Ok(())
-    }
-
-    pub(super) fn wait_start<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        condvar: Object,
-        lock: Object,
-        record: &mut R,
-    ) -> Result<(), Halt> {
-        let queue = self.condvar_cell(image, p, condvar)?;
-        let lock = self.lock_cell(image, p, lock)?;
-        record.touch(queue, AccessKind::Update);
-        self.release(p, lock, record)
-    }
-
-    pub(super) fn wake<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        condvar: Object,
-        record: &mut R,
-    ) -> Result<(), Halt> {
-        let queue = self.condvar_cell(image, p, condvar)?;
-        let location = if self.foresee { queue + 1 } else { self.wake_location(p) };
-        record.touch(location, AccessKind::Read);
-        self.procs[p as usize].notified = false;
-        Ok(())
-    }
-
     /// Those who wait for a condition variable and have not been woken.
     pub(super) fn waiters(&self, queue: u32) -> impl Iterator<Item = u32> + '_ {
         self.guarded.iter().map(|process| process.0).filter(move |&p| {
             let proc = &self.procs[p as usize];
-            proc.core.block == Block::Wake(queue) && !proc.notified
+            proc.core.wait == Wait::Wake(queue) && !proc.notified
         })
     }
 
@@ -169,108 +86,28 @@ impl Machine {
         }
     }
 
-    pub(super) fn notify<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        condvar: Object,
-        choice: Option<u32>,
-        record: &mut R,
-    ) -> Result<(), Halt> {
-        let queue = self.condvar_cell(image, p, condvar)?;
-        let mut woken = std::mem::take(&mut self.scratch.woken);
-        self.woken(queue, choice, &mut woken);
-        if self.foresee {
-            record.touch(queue, AccessKind::Update);
-            record.touch(queue + 1, AccessKind::Update);
-        } else {
-            record.touch(queue, if woken.is_empty() { AccessKind::Read } else { AccessKind::Update });
-        }
-        for &q in &woken {
-            if !self.foresee {
-                let location = self.wake_location(q);
-                record.touch(location, AccessKind::Write);
-            }
-            self.procs[q as usize].notified = true;
-            self.undo.push(Undo::Notified(q));
-            self.signal = true;
-        }
-        self.scratch.woken = woken;
-        Ok(())
-    }
-
-    pub(super) fn spawn<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        code: &SpawnCode,
-        record: &mut R,
-    ) -> Result<(), Halt> {
-        let mut args = std::mem::take(&mut self.scratch.args);
-        args.clear();
-        for &arg in &code.args {
-            match self.value(image, p, arg, record) {
-                Ok(value) => args.push(value),
-                Err(halt) => {
-                    self.scratch.args = args;
-                    return Err(halt);
-                }
-            }
-        }
-        let ordinal = self.procs[p as usize].core.spawned;
-        self.procs[p as usize].core.spawned += 1;
-        let child = self.names.child(Some(ProcessId(p)), ordinal);
-        self.create(image, child.0, p, code.body, &args);
-        self.scratch.args = args;
-        self.undo.push(Undo::Created(child.0));
-        record.spawned(child);
-        self.set_local(p, code.dest, i64::from(child.0));
-        self.advance(image, child.0);
-        Ok(())
-    }
-
-    pub(super) fn join<R: Record>(
-        &mut self,
-        image: &Image,
-        p: u32,
-        peer: Peer,
-        record: &mut R,
-    ) -> Result<(), Halt> {
-        let target = self.peer(image, p, peer)?;
-        let location = self.exit_location(target);
-        record.touch(location, AccessKind::Read);
-        Ok(())
-    }
-
-    pub(super) fn exit<R: Record>(&mut self, p: u32, record: &mut R) {
-        let location = self.exit_location(p);
-        record.touch(location, AccessKind::Write);
-        self.finish(p);
-    }
-
     pub(super) fn has_finished(&self, p: u32) -> bool {
         self.procs[p as usize].core.status == Status::Finished
     }
 
-    fn exit_location(&mut self, p: u32) -> u32 {
-        if self.procs[p as usize].exit_location == NONE {
-            self.procs[p as usize].exit_location = self.new_location();
+    /// The location of something of a process, given when it is asked for first.
+    fn location(&mut self, p: u32, of: impl Fn(&mut Proc) -> &mut u32) -> u32 {
+        if *of(&mut self.procs[p as usize]) == NONE {
+            *of(&mut self.procs[p as usize]) = self.new_location();
         }
-        self.procs[p as usize].exit_location
+        *of(&mut self.procs[p as usize])
+    }
+
+    fn exit_location(&mut self, p: u32) -> u32 {
+        self.location(p, |proc| &mut proc.exit_location)
     }
 
     fn wake_location(&mut self, p: u32) -> u32 {
-        if self.procs[p as usize].wake_location == NONE {
-            self.procs[p as usize].wake_location = self.new_location();
-        }
-        self.procs[p as usize].wake_location
+        self.location(p, |proc| &mut proc.wake_location)
     }
 
     pub(super) fn mailbox_location(&mut self, p: u32) -> u32 {
-        if self.procs[p as usize].mailbox_location == NONE {
-            self.procs[p as usize].mailbox_location = self.new_location();
-        }
-        self.procs[p as usize].mailbox_location
+        self.location(p, |proc| &mut proc.mailbox_location)
     }
 
     /// The location of the message that a process sends after so many others.
@@ -280,5 +117,129 @@ impl Machine {
             self.procs[sender as usize].message_locations.push(location);
         }
         self.procs[sender as usize].message_locations[ordinal as usize]
+    }
+}
+
+impl<R: Recorder> Executor<'_, R> {
+    fn lock_cell(&self, lock: Object) -> Result<u32, Halt> {
+        self.machine.lock_cell(self.image, self.process, lock)
+    }
+
+    fn condvar_cell(&self, condvar: Object) -> Result<u32, Halt> {
+        self.machine.condvar_cell(self.image, self.process, condvar)
+    }
+
+    /// What the cell of a lock holds that the process holds.
+    fn holder(&self) -> i64 {
+        i64::from(self.process) + 1
+    }
+
+    pub(super) fn lock(&mut self, lock: Object) -> Result<(), Halt> {
+        let cell = self.lock_cell(lock)?;
+        self.record.touch(cell, AccessKind::Update);
+        self.set_cell(cell, self.holder());
+        Ok(())
+    }
+
+    /// Gives a lock back; a failed one is labelled as if it had succeeded, so that the label does not vary.
+    fn release(&mut self, cell: u32) -> Result<(), Halt> {
+        self.record.touch(cell, AccessKind::Update);
+        if self.machine.memory.get(cell) != self.holder() {
+            return Err(Halt::NotHeld(cell));
+        }
+        self.set_cell(cell, 0);
+        Ok(())
+    }
+
+    pub(super) fn unlock(&mut self, lock: Object) -> Result<(), Halt> {
+        let cell = self.lock_cell(lock)?;
+        self.release(cell)
+    }
+
+    pub(super) fn try_lock(&mut self, dest: u32, lock: Object) -> Result<(), Halt> {
+        let cell = self.lock_cell(lock)?;
+        let free = self.machine.memory.get(cell) == 0;
+        if free || self.machine.rules.failed_try_lock_counts {
+            self.record.touch(cell, AccessKind::Update);
+        }
+        if free {
+            self.set_cell(cell, self.holder());
+        }
+        self.set_local(dest, i64::from(free));
+        Ok(())
+    }
+
+    pub(super) fn wait_start(&mut self, condvar: Object, lock: Object) -> Result<(), Halt> {
+        let (queue, lock) = (self.condvar_cell(condvar)?, self.lock_cell(lock)?);
+        self.record.touch(queue, AccessKind::Update);
+        self.release(lock)
+    }
+
+    pub(super) fn wake(&mut self, condvar: Object) -> Result<(), Halt> {
+        let queue = self.condvar_cell(condvar)?;
+        let machine = &mut *self.machine;
+        let location = if machine.foresee { queue + 1 } else { machine.wake_location(self.process) };
+        self.record.touch(location, AccessKind::Read);
+        machine.procs[self.process as usize].notified = false;
+        Ok(())
+    }
+
+    pub(super) fn notify(&mut self, condvar: Object, choice: Option<u32>) -> Result<(), Halt> {
+        let queue = self.condvar_cell(condvar)?;
+        let (machine, record) = (&mut *self.machine, &mut *self.record);
+        let mut woken = std::mem::take(&mut machine.scratch.woken);
+        machine.woken(queue, choice, &mut woken);
+        if machine.foresee {
+            record.touch(queue, AccessKind::Update);
+            record.touch(queue + 1, AccessKind::Update);
+        } else {
+            record.touch(queue, if woken.is_empty() { AccessKind::Read } else { AccessKind::Update });
+        }
+        for &q in &woken {
+            if !machine.foresee {
+                record.touch(machine.wake_location(q), AccessKind::Write);
+            }
+            machine.procs[q as usize].notified = true;
+            machine.undo.push(Undo::Notified(q));
+            machine.signal = true;
+        }
+        machine.scratch.woken = woken;
+        Ok(())
+    }
+
+    pub(super) fn spawn(&mut self, code: &SpawnCode) -> Result<(), Halt> {
+        let mut args = std::mem::take(&mut self.machine.scratch.args);
+        args.clear();
+        for &arg in &code.args {
+            match self.value(arg) {
+                Ok(value) => args.push(value),
+                Err(halt) => {
+                    self.machine.scratch.args = args;
+                    return Err(halt);
+                }
+            }
+        }
+        let (machine, p) = (&mut *self.machine, self.process);
+        let ordinal = machine.procs[p as usize].core.spawned;
+        machine.procs[p as usize].core.spawned += 1;
+        let child = machine.names.child(Some(ProcessId(p)), ordinal);
+        machine.create(self.image, child.0, p, code.body, &args);
+        machine.scratch.args = args;
+        machine.undo.push(Undo::Created(child.0));
+        self.record.spawned(child);
+        machine.set_local(p, code.dest, i64::from(child.0));
+        machine.advance(self.image, child.0);
+        Ok(())
+    }
+
+    pub(super) fn join(&mut self, peer: Peer) -> Result<(), Halt> {
+        let target = self.machine.peer(self.image, self.process, peer)?;
+        self.record.touch(self.machine.exit_location(target), AccessKind::Read);
+        Ok(())
+    }
+
+    pub(super) fn exit(&mut self) {
+        self.record.touch(self.machine.exit_location(self.process), AccessKind::Write);
+        self.machine.finish(self.process);
     }
 }

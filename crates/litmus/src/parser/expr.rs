@@ -1,32 +1,35 @@
 //! Expressions, by precedence climbing.
 
-use super::{Parsed, Parser, Reported, abbreviated};
-use crate::ast::{BinaryOp, Expr, ExprKind, Name, Span, UnaryOp};
-use crate::diagnostic::Diagnostic;
+use mazurka_syntax::{Diagnostic, MOST_HEIGHT, Parsed, RecursiveDescent, Reported, Span, abbreviated};
+
+use super::Parser;
+use crate::ast::{BinaryOp, Expr, ExprKind, Name, UnaryOp};
 use crate::lexer::Token;
 
-/// How high the tree of an expression may be.
-const MOST_HEIGHT: usize = 200;
-/// How many parts of an expression may be open. A tree of the greatest height needs two for each node, one
-/// for the operand and one for parentheses around it; so what is printed with no more parentheses than needed
-/// can be read again.
-const MOST_LEVELS: usize = 2 * MOST_HEIGHT + 8;
-
 /// An expression and the height of its tree.
-struct Tall {
+struct MeasuredExpr {
     expr: Expr,
     height: usize,
 }
 
+impl<'a> RecursiveDescent<'a, Token> for Parser<'a> {
+    fn too_deep(&mut self) -> Reported {
+        let diagnostic = Diagnostic::new(self.span(), "this expression is too long or too deeply nested")
+            .label(format!("the limit of {MOST_HEIGHT} operations within each other is exceeded here"))
+            .help("compute parts of it into local variables first");
+        self.report(diagnostic)
+    }
+}
+
 impl Parser<'_> {
     pub(super) fn expr(&mut self) -> Parsed<Expr> {
-        self.binary(0).map(|tall| tall.expr)
+        self.binary(0).map(|measured| measured.expr)
     }
 
     /// The rest of an expression whose first operand has been read, in parentheses.
     pub(super) fn expr_after(&mut self, operand: Expr) -> Parsed<Expr> {
         let height = height(&operand);
-        self.binary_after(Tall { expr: operand, height }, 0).map(|tall| tall.expr)
+        self.binary_after(MeasuredExpr { expr: operand, height }, 0).map(|measured| measured.expr)
     }
 
     /// Whether an operator follows, also one of another language.
@@ -34,33 +37,15 @@ impl Parser<'_> {
         binary_op(self.peek()).is_some() || matches!(self.peek(), Token::Foreign | Token::Assign)
     }
 
-    /// Runs a part of the parser one level deeper.
-    fn deeper<T>(&mut self, part: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.levels == MOST_LEVELS {
-            return Err(self.too_deep());
-        }
-        self.levels += 1;
-        let result = part(self);
-        self.levels -= 1;
-        result
-    }
-
-    fn too_deep(&mut self) -> Reported {
-        let diagnostic = Diagnostic::new(self.span(), "this expression is too long or too deeply nested")
-            .label(format!("the limit of {MOST_HEIGHT} operations within each other is exceeded here"))
-            .help("compute parts of it into local variables first");
-        self.report(diagnostic)
-    }
-
     /// Operands joined by operators that bind at least as strongly as `weakest`.
-    fn binary(&mut self, weakest: u8) -> Parsed<Tall> {
-        self.deeper(|parser| {
+    fn binary(&mut self, weakest: u8) -> Parsed<MeasuredExpr> {
+        self.nested(|parser| {
             let left = parser.unary()?;
             parser.binary_after(left, weakest)
         })
     }
 
-    fn binary_after(&mut self, mut left: Tall, weakest: u8) -> Parsed<Tall> {
+    fn binary_after(&mut self, mut left: MeasuredExpr, weakest: u8) -> Parsed<MeasuredExpr> {
         // The operator that joined `left` last, if it is not in parentheses.
         let mut last: Option<BinaryOp> = None;
         loop {
@@ -78,7 +63,7 @@ impl Parser<'_> {
             }
             let span = self.since(left.expr.span.start);
             let kind = ExprKind::Binary(op, Box::new(left.expr), Box::new(right.expr));
-            left = Tall { expr: Expr { kind, span }, height };
+            left = MeasuredExpr { expr: Expr { kind, span }, height };
             last = Some(op);
         }
     }
@@ -89,7 +74,7 @@ impl Parser<'_> {
         if !matches!(token, Token::Foreign | Token::Assign) {
             return Ok(binary_op(token));
         }
-        let text = self.slice(self.span());
+        let text = self.word();
         let (op, ours) = match text {
             "=" | "===" | ":=" => (BinaryOp::Eq, "=="),
             "&" => (BinaryOp::And, "&&"),
@@ -125,7 +110,7 @@ impl Parser<'_> {
             _ => left.span,
         };
         let (first, middle) = (abbreviated(self.slice(left.span)), abbreviated(self.slice(middle)));
-        let op = self.slice(self.span());
+        let op = self.word();
         let diagnostic =
             Diagnostic::new(self.span(), "comparisons do not chain").label("a second comparison").help(
                 format!("write `{first} && {middle} {op} ...`, or parentheses to compare the result, 0 or 1"),
@@ -133,10 +118,10 @@ impl Parser<'_> {
         self.report(diagnostic);
     }
 
-    fn unary(&mut self) -> Parsed<Tall> {
+    fn unary(&mut self) -> Parsed<MeasuredExpr> {
         let start = self.span().start;
         let op = match self.peek() {
-            Token::Minus if self.peek_second() == Token::Number => {
+            Token::Minus if self.peek_at(1) == Token::Number => {
                 self.bump();
                 return self.number(start, true);
             }
@@ -145,16 +130,16 @@ impl Parser<'_> {
             _ => return self.primary(),
         };
         self.bump();
-        let operand = self.deeper(Self::unary)?;
+        let operand = self.nested(Self::unary)?;
         let height = 1 + operand.height;
         if height > MOST_HEIGHT {
             return Err(self.too_deep());
         }
         let kind = ExprKind::Unary(op, Box::new(operand.expr));
-        Ok(Tall { expr: Expr { kind, span: self.since(start) }, height })
+        Ok(MeasuredExpr { expr: Expr { kind, span: self.since(start) }, height })
     }
 
-    fn primary(&mut self) -> Parsed<Tall> {
+    fn primary(&mut self) -> Parsed<MeasuredExpr> {
         let start = self.span().start;
         match self.peek() {
             Token::Number => self.number(start, false),
@@ -166,14 +151,14 @@ impl Parser<'_> {
             Token::OpenParen => {
                 self.bump();
                 let mut inner = self.binary(0)?;
-                let asserts = self.at(Token::Comma) && self.peek_second() == Token::Text;
+                let asserts = self.at(Token::Comma) && self.peek_at(1) == Token::Text;
                 let help = "`assert` has no parentheses: `assert e, \"text\";`";
                 self.expect(Token::CloseParen, Some(help).filter(|_| asserts))?;
                 // So that whatever is said about it covers the parentheses.
                 inner.expr.span = self.since(start);
                 Ok(inner)
             }
-            Token::Name if self.peek_second() == Token::OpenParen => Err(self.call_within()),
+            Token::Name if self.peek_at(1) == Token::OpenParen => Err(self.call_within()),
             Token::Name => self.variable(),
             Token::FetchAdd | Token::Swap | Token::Cas | Token::TryLock | Token::Choose | Token::Spawn => {
                 self.operation_within();
@@ -183,7 +168,7 @@ impl Parser<'_> {
         }
     }
 
-    fn variable(&mut self) -> Parsed<Tall> {
+    fn variable(&mut self) -> Parsed<MeasuredExpr> {
         let span = self.bump();
         let name = Name { text: self.slice(span).to_string(), span };
         if !self.eat(Token::OpenBracket) {
@@ -197,16 +182,16 @@ impl Parser<'_> {
             return Err(self.too_deep());
         }
         let kind = ExprKind::Cell(name, Box::new(index.expr));
-        Ok(Tall { expr: Expr { kind, span: self.since(span.start) }, height })
+        Ok(MeasuredExpr { expr: Expr { kind, span: self.since(span.start) }, height })
     }
 
     /// The number that stands here, of an expression that begins at `start`. The smallest number can't be had
     /// by negation, so a minus right before the digits belongs to them.
-    fn number(&mut self, start: u32, negative: bool) -> Parsed<Tall> {
-        let digits = self.slice(self.span());
+    fn number(&mut self, start: u32, negative: bool) -> Parsed<MeasuredExpr> {
+        let digits = self.word();
         let value = if negative { format!("-{digits}").parse() } else { digits.parse::<i64>() };
         if value.is_err() {
-            let span = Span { start, end: self.span().end };
+            let span = self.span_of(start, self.span().end);
             let diagnostic = Diagnostic::new(span, "this number does not fit into 64 bits")
                 .label("too large")
                 .help(format!("numbers are between {} and {}", i64::MIN, i64::MAX));
@@ -218,7 +203,7 @@ impl Parser<'_> {
 
     /// Reports and takes an operation in the middle of an expression.
     fn operation_within(&mut self) {
-        let word = self.slice(self.span());
+        let word = self.word();
         let diagnostic = Diagnostic::new(self.span(), format!("`{word}` stands alone"))
             .label("an operation within an expression")
             .help(format!(
@@ -246,7 +231,7 @@ impl Parser<'_> {
 
     /// Reports `f(...)` in an expression.
     fn call_within(&mut self) -> Reported {
-        let name = abbreviated(self.slice(self.span()));
+        let name = abbreviated(self.word());
         let diagnostic = Diagnostic::new(self.span(), format!("there is no operation `{name}`"))
             .label("unknown operation")
             .help("there are no functions; a cell of an array is written `a[e]`");
@@ -271,8 +256,8 @@ impl Parser<'_> {
     }
 }
 
-fn leaf(kind: ExprKind, span: Span) -> Tall {
-    Tall { expr: Expr { kind, span }, height: 1 }
+fn leaf(kind: ExprKind, span: Span) -> MeasuredExpr {
+    MeasuredExpr { expr: Expr { kind, span }, height: 1 }
 }
 
 fn height(expr: &Expr) -> usize {

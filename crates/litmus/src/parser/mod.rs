@@ -16,18 +16,15 @@ mod suggest;
 
 pub(crate) use expr::{is_comparison, precedence};
 
-use crate::ast::{
-    Ast, Block, Expr, Init, Item, Name, ObjectDecl, ProcessDecl, Range, Span, TaskDecl, VarDecl,
-};
-use crate::diagnostic::{Diagnostic, Source};
-use crate::lexer::{Lexed, Lexeme, Token, lex};
+use std::ops::{Deref, DerefMut};
 
-/// Errors after which it gives up.
-const MOST_ERRORS: usize = 20;
+use mazurka_syntax::{Cursor, Diagnostic, Parsed, RecursiveDescent, Reported, Source, Span, abbreviated};
+
+use crate::ast::{Ast, Block, Expr, Init, Item, Name, ObjectDecl, ProcessDecl, Range, TaskDecl, VarDecl};
+use crate::lexer::Token;
+
 /// Blocks within blocks.
 const MOST_BLOCKS: usize = 100;
-/// Bytes of a file.
-const MOST_BYTES: usize = 16 << 20;
 
 /// Reads a file.
 ///
@@ -35,232 +32,52 @@ const MOST_BYTES: usize = 16 << 20;
 ///
 /// Whatever is wrong with it, in the order of the places; never empty.
 pub fn parse(source: &Source) -> Result<Ast, Vec<Diagnostic>> {
-    if source.text.len() > MOST_BYTES {
-        let size = source.text.len() >> 20;
-        let diagnostic = Diagnostic::new(Span::default(), format!("the file is too large: {size} MiB"))
-            .help("a program of this language has at most 16 MiB");
-        return Err(vec![diagnostic]);
+    let cursor = Cursor::new(0, &source.text, "a program of this language has at most 16 MiB")?;
+    if cursor.gave_up() {
+        return Err(cursor.finish());
     }
-    let Lexed { lexemes, faults, torn } = lex(&source.text, MOST_ERRORS);
-    // The rest of the file is missing then, and errors about that would be false.
-    if faults.len() >= MOST_ERRORS {
-        return Err(faults);
-    }
-    let mut parser = Parser {
-        text: &source.text,
-        lexemes,
-        position: 0,
-        diagnostics: faults,
-        torn,
-        reported: None,
-        levels: 0,
-        blocks: 0,
-    };
+    let mut parser = Parser { cursor, blocks: 0 };
     let ast = parser.file();
-    let mut diagnostics = parser.diagnostics;
-    if diagnostics.is_empty() {
-        return Ok(ast);
-    }
-    diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
-    diagnostics.truncate(MOST_ERRORS);
-    Err(diagnostics)
+    if parser.is_clean() { Ok(ast) } else { Err(parser.cursor.finish()) }
 }
 
-/// An error has been reported; whoever can go on behind it does.
-struct Reported;
-
-type Parsed<T> = Result<T, Reported>;
-
 struct Parser<'a> {
-    text: &'a str,
-    /// Never empty: the last is [`Token::End`].
-    lexemes: Vec<Lexeme>,
-    position: usize,
-    diagnostics: Vec<Diagnostic>,
-    /// Whether a text or a comment has no end.
-    torn: bool,
-    /// The position at which an error has been reported last.
-    reported: Option<usize>,
-    /// Parts of expressions that are open.
-    levels: usize,
+    cursor: Cursor<'a, Token>,
     /// Blocks that are open.
     blocks: usize,
 }
 
-/// The tokens.
-impl<'a> Parser<'a> {
-    fn peek(&self) -> Token {
-        self.lexemes[self.position].token
-    }
+impl<'a> Deref for Parser<'a> {
+    type Target = Cursor<'a, Token>;
 
-    fn peek_second(&self) -> Token {
-        self.lexemes.get(self.position + 1).map_or(Token::End, |lexeme| lexeme.token)
+    fn deref(&self) -> &Cursor<'a, Token> {
+        &self.cursor
     }
+}
 
-    fn at(&self, token: Token) -> bool {
-        self.peek() == token
+impl<'a> DerefMut for Parser<'a> {
+    fn deref_mut(&mut self) -> &mut Cursor<'a, Token> {
+        &mut self.cursor
     }
+}
 
-    /// The place of the next token.
-    fn span(&self) -> Span {
-        self.lexemes[self.position].span
-    }
-
-    /// Where the token before ends.
-    fn previous_end(&self) -> u32 {
-        self.position.checked_sub(1).map_or(0, |before| self.lexemes[before].span.end)
-    }
-
-    /// From a place to the end of the token before.
-    fn since(&self, start: u32) -> Span {
-        Span { start, end: self.previous_end().max(start) }
-    }
-
-    fn slice(&self, span: Span) -> &'a str {
-        &self.text[span.start as usize..span.end as usize]
-    }
-
-    /// Takes the next token; the end stays.
-    fn bump(&mut self) -> Span {
-        let span = self.span();
-        if self.position + 1 < self.lexemes.len() {
-            self.position += 1;
-        }
-        span
-    }
-
-    fn eat(&mut self, token: Token) -> bool {
-        let found = self.at(token);
-        if found {
-            self.bump();
-        }
-        found
-    }
-
-    /// Whether the next token stands on a later line than the one before.
-    fn at_new_line(&self) -> bool {
-        let between = Span { start: self.previous_end(), end: self.span().start };
-        self.at(Token::End) || self.slice(between).contains('\n')
-    }
-
-    /// Whether the next token is a word of the language.
-    fn at_keyword(&self) -> bool {
-        !matches!(self.peek(), Token::Name | Token::Underscore | Token::Wrong)
-            && self.slice(self.span()).starts_with(|first: char| first.is_ascii_alphabetic())
-    }
-
+impl Parser<'_> {
     /// Whether a declaration begins here. `lock(m)` is a statement.
     fn at_declaration(&self) -> bool {
         match self.peek() {
             Token::Param | Token::Const | Token::Var | Token::Condvar | Token::Process | Token::Task => true,
-            Token::Lock => self.peek_second() == Token::Name,
+            Token::Lock => self.peek_at(1) == Token::Name,
             _ => false,
         }
-    }
-}
-
-/// Errors.
-impl Parser<'_> {
-    /// Whether another error would be no news: one has been reported here, or enough of them.
-    fn silent(&self) -> bool {
-        self.reported == Some(self.position) || self.diagnostics.len() >= 2 * MOST_ERRORS
-    }
-
-    /// Reports an error, unless it is no news.
-    fn report(&mut self, diagnostic: Diagnostic) -> Reported {
-        if !self.silent() && !self.at(Token::Wrong) {
-            self.diagnostics.push(diagnostic);
-            self.reported = Some(self.position);
-        }
-        if self.diagnostics.len() >= 2 * MOST_ERRORS {
-            self.position = self.lexemes.len() - 1;
-        }
-        Reported
-    }
-
-    /// What the next token is, in words.
-    fn found(&self) -> String {
-        match self.peek() {
-            Token::End => "the end of the file".to_string(),
-            Token::Text => "a text".to_string(),
-            _ => format!("`{}`", abbreviated(self.slice(self.span()))),
-        }
-    }
-
-    /// Reports that something else should stand here.
-    fn expected(&mut self, what: &str, help: Option<&str>) -> Reported {
-        let diagnostic = Diagnostic::new(self.span(), format!("expected {what}, found {}", self.found()))
-            .label(format!("expected {what}"));
-        self.report(match help {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic,
-        })
-    }
-
-    /// Takes the token, or reports that it is missing.
-    fn expect(&mut self, token: Token, help: Option<&str>) -> Parsed<Span> {
-        if self.at(token) {
-            return Ok(self.bump());
-        }
-        Err(self.expected(symbol(token), help))
-    }
-
-    /// Takes the `;` at the end of a statement or declaration. If it is only forgotten, all goes on as if it
-    /// were there.
-    fn semicolon(&mut self) -> Parsed<()> {
-        if self.eat(Token::Semicolon) {
-            return Ok(());
-        }
-        let forgotten = self.at_new_line() || self.at(Token::CloseBrace) || self.at_keyword();
-        if !forgotten {
-            let help = match self.slice(self.span()) {
-                "and" => Some("write `&&`"),
-                "or" => Some("write `||`"),
-                "mod" => Some("write `%`"),
-                _ => None,
-            };
-            return Err(self.expected("`;`", help));
-        }
-        let end = self.previous_end();
-        let diagnostic = Diagnostic::new(Span { start: end, end }, "a `;` is missing")
-            .label("expected `;`")
-            .help("every statement and declaration without a block ends with `;`");
-        self.report(diagnostic);
-        Ok(())
     }
 
     /// Takes a name. A word of the language in its place is reported, and taken for a name.
     fn name(&mut self, what: &str) -> Parsed<Name> {
-        if !self.at(Token::Name) {
-            let mistaken = self.at_keyword() && !self.at(Token::In) && self.peek_second() != Token::Name;
-            if !mistaken {
-                return Err(self.expected(what, None));
-            }
-            let word = self.slice(self.span());
-            let diagnostic = Diagnostic::new(
-                self.span(),
-                format!("`{word}` is a word of the language and can't be a name"),
-            )
-            .label(format!("expected {what}"))
-            .help(format!("choose another name, such as `{word}_1`"));
-            self.report(diagnostic);
+        if !self.at(Token::Name) && !self.mistakes_word_for_name(what, "_1") {
+            return Err(self.expected(what, None));
         }
         let span = self.bump();
         Ok(Name { text: self.slice(span).to_string(), span })
-    }
-
-    /// Elements with commas between them up to the closing token, which is taken too. A comma may stand after
-    /// the last.
-    fn list<T>(&mut self, close: Token, mut element: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
-        let mut elements = Vec::new();
-        while !self.at(close) {
-            elements.push(element(self)?);
-            if !self.eat(Token::Comma) && !self.at(close) {
-                return Err(self.expected(&format!("`,` or {}", symbol(close)), None));
-            }
-        }
-        self.bump();
-        Ok(elements)
     }
 
     /// Goes on to where a statement or a declaration may begin, at least one token after `start` unless the
@@ -268,7 +85,7 @@ impl Parser<'_> {
     fn synchronise(&mut self, start: usize, in_block: bool) {
         let mut open = 0usize;
         loop {
-            let moved = self.position > start;
+            let moved = self.position() > start;
             match self.peek() {
                 Token::End => return,
                 Token::Process | Token::Task if moved => return,
@@ -310,14 +127,14 @@ impl Parser<'_> {
     fn file(&mut self) -> Ast {
         let mut items = Vec::new();
         while !self.at(Token::End) {
-            let start = self.position;
+            let start = self.position();
             match self.item() {
                 Ok(item) => items.push(item),
                 Err(Reported) => self.synchronise(start, false),
             }
         }
         let runs = items.iter().any(|item| matches!(item, Item::Process(_)));
-        if !runs && self.diagnostics.is_empty() {
+        if !runs && self.is_clean() {
             let diagnostic = Diagnostic::new(Span::default(), "the file declares no process")
                 .label("nothing would run")
                 .help("declare at least one: `process main { ... }`");
@@ -342,9 +159,9 @@ impl Parser<'_> {
                 let value = self.expr()?;
                 if word == Token::Param { Item::Param(name, value) } else { Item::Const(name, value) }
             }
-            Token::Var => Item::Var(self.declared(Self::var_decl)?),
-            Token::Lock => Item::Lock(self.declared(Self::object_decl)?),
-            _ => Item::Condvar(self.declared(Self::object_decl)?),
+            Token::Var => Item::Var(self.several(Self::var_decl)?),
+            Token::Lock => Item::Lock(self.several(Self::object_decl)?),
+            _ => Item::Condvar(self.several(Self::object_decl)?),
         };
         self.semicolon()?;
         Ok(item)
@@ -353,7 +170,7 @@ impl Parser<'_> {
     /// Reports what stands where a declaration should.
     fn no_declaration(&mut self) -> Reported {
         let span = self.span();
-        let word = self.slice(span);
+        let word = self.word();
         if self.at(Token::CloseBrace) {
             let diagnostic = Diagnostic::new(span, "this `}` closes nothing").label("no block is open here");
             return self.report(diagnostic.help("remove it, or look for a `}` too many above"));
@@ -362,7 +179,7 @@ impl Parser<'_> {
             let diagnostic = Diagnostic::new(span, "this `;` ends nothing").label("not needed");
             return self.report(diagnostic.help("remove it; nothing follows the `}` of a process"));
         }
-        let assigns = [Token::Assign, Token::AddAssign, Token::SubAssign].contains(&self.peek_second());
+        let assigns = [Token::Assign, Token::AddAssign, Token::SubAssign].contains(&self.peek_at(1));
         if self.at_keyword() || (self.at(Token::Name) && assigns) {
             let diagnostic = Diagnostic::new(span, "a statement stands outside of every process")
                 .label("expected a declaration")
@@ -376,15 +193,6 @@ impl Parser<'_> {
                 .to_string(),
         };
         self.expected("a declaration", Some(&help))
-    }
-
-    /// One or more, with commas between them.
-    fn declared<T>(&mut self, one: impl Fn(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
-        let mut all = vec![one(self)?];
-        while self.eat(Token::Comma) {
-            all.push(one(self)?);
-        }
-        Ok(all)
     }
 
     fn object_decl(&mut self) -> Parsed<ObjectDecl> {
@@ -487,7 +295,7 @@ impl Parser<'_> {
         self.blocks += 1;
         let mut statements = Vec::new();
         while !matches!(self.peek(), Token::CloseBrace | Token::End | Token::Process | Token::Task) {
-            let start = self.position;
+            let start = self.position();
             match self.statement() {
                 Ok(statement) => statements.push(statement),
                 Err(Reported) => self.synchronise(start, true),
@@ -512,39 +320,12 @@ impl Parser<'_> {
 
     /// Takes the `}` that belongs to `open`. If there is none, the block ends all the same.
     fn close_brace(&mut self, open: Span, message: &str) {
-        if self.eat(Token::CloseBrace) || self.torn {
+        if self.eat(Token::CloseBrace) || self.is_torn() {
             return;
         }
         let diagnostic = Diagnostic::new(open, message)
             .label("it begins here")
             .help(format!("a `}}` is missing before {}", self.found()));
         self.report(diagnostic);
-    }
-}
-
-/// A piece of the source, short enough to be quoted.
-fn abbreviated(text: &str) -> String {
-    const MOST: usize = 40;
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_string(),
-    }
-}
-
-/// How a message names a token.
-fn symbol(token: Token) -> &'static str {
-    match token {
-        Token::OpenParen => "`(`",
-        Token::CloseParen => "`)`",
-        Token::OpenBracket => "`[`",
-        Token::CloseBracket => "`]`",
-        Token::OpenBrace => "`{`",
-        Token::CloseBrace => "`}`",
-        Token::Semicolon => "`;`",
-        Token::Comma => "`,`",
-        Token::Arrow => "`=>`",
-        Token::Assign => "`=`",
-        Token::In => "`in`",
-        _ => "something else",
     }
 }

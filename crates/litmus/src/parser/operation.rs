@@ -1,9 +1,10 @@
 //! Statements that act on shared objects: atomic operations, locks, condition variables, processes and
 //! messages.
 
-use super::{Parsed, Parser, Reported};
+use mazurka_syntax::{Diagnostic, Parsed, RecursiveDescent, Reported};
+
+use super::Parser;
 use crate::ast::{Arm, Block, Component, Dest, Expr, Pattern, Stmt, StmtKind};
-use crate::diagnostic::Diagnostic;
 use crate::lexer::Token;
 
 impl Token {
@@ -136,7 +137,7 @@ impl Parser<'_> {
 
     /// The end of a list of arguments.
     fn close(&mut self) -> Parsed<()> {
-        if self.at(Token::Comma) && self.peek_second() == Token::CloseParen {
+        if self.at(Token::Comma) && self.peek_at(1) == Token::CloseParen {
             self.bump();
         }
         self.expect(Token::CloseParen, None).map(|_| ())
@@ -225,7 +226,7 @@ impl Parser<'_> {
         let open = self.bump();
         let (mut arms, mut timeout) = (Vec::new(), None);
         while !matches!(self.peek(), Token::CloseBrace | Token::End | Token::Process | Token::Task) {
-            let start = self.position;
+            let start = self.position();
             if let Err(Reported) = self.arm(&mut arms, &mut timeout) {
                 self.synchronise(start, true);
             }

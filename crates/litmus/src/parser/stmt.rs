@@ -1,8 +1,9 @@
 //! Statements: assignments, conditions, loops, and what stands where none of them begins.
 
-use super::{Parsed, Parser, Reported, abbreviated, suggest};
-use crate::ast::{AssignOp, Dest, Expr, Span, Stmt, StmtKind, Target};
-use crate::diagnostic::Diagnostic;
+use mazurka_syntax::{Diagnostic, Parsed, Reported, Span, abbreviated, unescape};
+
+use super::{Parser, suggest};
+use crate::ast::{AssignOp, Dest, Expr, Stmt, StmtKind, Target};
 use crate::lexer::Token;
 
 impl Parser<'_> {
@@ -104,8 +105,8 @@ impl Parser<'_> {
     fn assignment(&mut self) -> Parsed<StmtKind> {
         use Token::{AddAssign, Assign, Equal, Foreign, Minus, OpenBracket, OpenParen, SubAssign};
         let assigns = [Assign, AddAssign, SubAssign, OpenBracket, Equal, Foreign, Minus];
-        if !assigns.contains(&self.peek_second()) {
-            return Err(self.unknown_statement(self.peek_second() == OpenParen));
+        if !assigns.contains(&self.peek_at(1)) {
+            return Err(self.unknown_statement(self.peek_at(1) == OpenParen));
         }
         let target = self.target("a variable")?;
         let op = match self.peek() {
@@ -141,28 +142,16 @@ impl Parser<'_> {
         if !self.at(Token::Text) {
             return Err(self.expected("a text", Some("a text stands between double quotes: `\"...\"`")));
         }
-        let span = self.span();
-        let quoted = self.slice(span);
-        let inner = &quoted[1..quoted.len() - 1];
-        let mut text = String::with_capacity(inner.len());
-        let mut characters = inner.char_indices();
-        while let Some((at, character)) = characters.next() {
-            if character != '\\' {
-                text.push(character);
-                continue;
-            }
-            match characters.next() {
-                Some((_, 'n')) => text.push('\n'),
-                Some((_, escaped @ ('"' | '\\'))) => text.push(escaped),
-                other => {
-                    let start = span.start + 1 + at as u32;
-                    let end = start + 1 + other.map_or(0, |(_, escaped)| escaped.len_utf8() as u32);
-                    let diagnostic = Diagnostic::new(Span { start, end }, "unknown escape in a text")
-                        .label("this")
-                        .help("the escapes are `\\\"`, `\\\\` and `\\n`; a backslash is written `\\\\`");
-                    self.report(diagnostic);
-                }
-            }
+        let start = self.span().start + 1;
+        let quoted = self.word();
+        let (text, unknown) =
+            unescape(&quoted[1..quoted.len() - 1], &[('n', '\n'), ('"', '"'), ('\\', '\\')]);
+        for escape in unknown {
+            let span = self.span_of(start + escape.start as u32, start + escape.end as u32);
+            let diagnostic = Diagnostic::new(span, "unknown escape in a text")
+                .label("this")
+                .help("the escapes are `\\\"`, `\\\\` and `\\n`; a backslash is written `\\\\`");
+            self.report(diagnostic);
         }
         self.bump();
         Ok(text)
@@ -174,7 +163,7 @@ impl Parser<'_> {
     /// Reports what follows a variable that is not assigned.
     fn no_assignment(&mut self, target: &Target) -> Reported {
         let name = self.shown(target);
-        let text = self.slice(self.span());
+        let text = self.word();
         if self.at(Token::Equal) {
             let diagnostic = Diagnostic::new(self.span(), "`==` compares; it does not assign")
                 .label("expected `=`")
@@ -183,7 +172,7 @@ impl Parser<'_> {
         }
         let help = match text {
             "++" => format!("write `{name} += 1`"),
-            "-" if self.peek_second() == Token::Minus => format!("write `{name} -= 1`"),
+            "-" if self.peek_at(1) == Token::Minus => format!("write `{name} -= 1`"),
             ":=" => format!("write `{name} = ...`"),
             "*=" | "/=" | "%=" => format!("write `{name} = {name} {} ...`", &text[..1]),
             _ => "a variable is assigned by `=`, `+=` or `-=`".to_string(),
@@ -193,12 +182,12 @@ impl Parser<'_> {
 
     fn shown(&self, target: &Target) -> String {
         let end = target.index.as_ref().map_or(target.name.span.end, |_| self.previous_end());
-        abbreviated(self.slice(Span { start: target.name.span.start, end }))
+        abbreviated(self.slice(self.span_of(target.name.span.start, end)))
     }
 
     /// Reports an operation whose value goes somewhere else than into a local variable.
     fn no_place_for_value(&mut self) -> Reported {
-        let word = self.slice(self.span());
+        let word = self.word();
         let diagnostic =
             Diagnostic::new(self.span(), format!("the value of `{word}` goes into a local variable"))
                 .label("its value is given to something else")
@@ -208,7 +197,7 @@ impl Parser<'_> {
 
     /// Reports a name that begins no assignment.
     fn unknown_statement(&mut self, called: bool) -> Reported {
-        let word = self.slice(self.span());
+        let word = self.word();
         let kind = if called { "operation" } else { "statement" };
         let meant = suggest::closest(word, suggest::STATEMENTS)
             .or_else(|| suggest::closest(word, suggest::DECLARATIONS).filter(|_| !called));
@@ -227,7 +216,7 @@ impl Parser<'_> {
     /// Reports what stands where a statement should.
     fn no_statement(&mut self) -> Reported {
         let span = self.span();
-        let word = self.slice(span);
+        let word = self.word();
         let (message, help) = match self.peek() {
             Token::Var | Token::Const | Token::Param | Token::Condvar => (
                 format!("`{word}` stands at the top of the file"),

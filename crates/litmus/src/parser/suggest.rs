@@ -1,37 +1,13 @@
 //! "Did you mean": the word of the language that a misspelled one is closest to.
 
+use mazurka_syntax::distance;
+
 /// The words that begin declarations.
-pub(super) const DECLARATIONS: &[&str] = &["param", "const", "var", "lock", "condvar", "process", "task"];
+pub(super) const DECLARATIONS: &str = "param const var lock condvar process task";
 
 /// The words that begin statements.
-pub(super) const STATEMENTS: &[&str] = &[
-    "let",
-    "if",
-    "else",
-    "while",
-    "for",
-    "break",
-    "continue",
-    "atomic",
-    "assert",
-    "assume",
-    "await",
-    "skip",
-    "spawn",
-    "receive",
-    "lock",
-    "unlock",
-    "try_lock",
-    "wait",
-    "notify_one",
-    "notify_all",
-    "join",
-    "send",
-    "choose",
-    "fetch_add",
-    "swap",
-    "cas",
-];
+pub(super) const STATEMENTS: &str = "let if else while for break continue atomic assert assume await skip spawn receive \
+     lock unlock try_lock wait notify_one notify_all join send choose fetch_add swap cas";
 
 /// What other languages call things.
 const OTHERS: &[(&str, &str)] = &[
@@ -63,14 +39,16 @@ const OTHERS: &[(&str, &str)] = &[
 ];
 
 /// The word of `candidates` that `word` may be meant for.
-pub(super) fn closest(word: &str, candidates: &[&'static str]) -> Option<&'static str> {
+pub(super) fn closest(word: &str, candidates: &'static str) -> Option<&'static str> {
     // Longer than any word of the language by more than the distance allowed.
     if word.len() > 18 {
         return None;
     }
     let lower = word.to_lowercase();
     let foreign = OTHERS.iter().find(|(theirs, _)| *theirs == lower).map(|(_, ours)| *ours);
-    if let Some(ours) = foreign.filter(|ours| ours.contains(' ') || candidates.contains(ours)) {
+    if let Some(ours) =
+        foreign.filter(|ours| ours.contains(' ') || candidates.split(' ').any(|word| word == *ours))
+    {
         return Some(ours);
     }
     let allowed = match word.len() {
@@ -78,34 +56,10 @@ pub(super) fn closest(word: &str, candidates: &[&'static str]) -> Option<&'stati
         3..=5 => 1,
         _ => 2,
     };
-    let near = candidates.iter().map(|candidate| (distance(&lower, candidate), *candidate));
+    let near = candidates.split(' ').map(|candidate| (distance(&lower, candidate), candidate));
     near.filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, word)| word)
-}
-
-/// The number of letters to insert, remove, replace or swap with a neighbour to get from one word to the
-/// other.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
-    for (i, row) in rows.iter_mut().enumerate() {
-        row[0] = i;
-    }
-    for (j, cell) in rows[0].iter_mut().enumerate() {
-        *cell = j;
-    }
-    for i in 1..=a.len() {
-        for j in 1..=b.len() {
-            let replace = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = replace.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = best;
-        }
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]

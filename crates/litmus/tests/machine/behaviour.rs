@@ -297,7 +297,8 @@ fn programs_need_no_source() {
     assert_eq!(run.process_name(ProcessId(0)), "p");
 }
 
-/// Told steps: a program, then for each step its process, and the operation, what was read, written and noted.
+/// Told steps: a program, then for each step its process, and the operation, what was read, written and
+/// noted.
 const TOLD: &[(&str, &[(&str, &str)])] = &[
     ("var x; process p { let r = x; x = r + 1; cas(x, 0, 5); cas(x, 1, 7); if x > 0 { skip; } x += 1; }", &[
         ("0", "let r = x; x = 0"),

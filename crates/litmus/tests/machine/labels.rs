@@ -5,8 +5,8 @@ use mazurka_program::{Footprints, Label, ProcessId, Program, Run};
 
 use super::support::{enabled, label_text, program};
 
-/// A program, the processes that step (`1#2` is process 1 with outcome 2), and what each step's labels must be: dynamic,
-/// or `dynamic / static` where they differ.
+/// A program, the processes that step (`1#2` is process 1 with outcome 2), and what each step's labels must
+/// be: dynamic, or `dynamic / static` where they differ.
 const LABELS: &[(&str, &[(&str, &str)])] = &[
     (
         "var x, y, a[3]; process p { let r = x; x = 1; x = x + 1; x += r; y = x; x = y; a[r + 1] = x; skip; }",
@@ -142,7 +142,8 @@ const LABELS: &[(&str, &[(&str, &str)])] = &[
         "process p { let r = choose(3); choose(r + 1); assert r == 2; }",
         &[("0#2", ""), ("0#2", "")],
     ),
-    // A step that fails has touched what it has touched, and varies, unless it would not have overwritten anything unseen.
+    // A step that fails has touched what it has touched, and varies, unless it would not have overwritten
+    // anything unseen.
     (
         "var x = 9223372036854775807, y, z; lock m; process p { y = x + 1; } process q { x += 1; } process r { unlock(m); } process s { z = 1 / y; }",
         &[

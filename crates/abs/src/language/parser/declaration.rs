@@ -1,10 +1,11 @@
 //! Files, modules and what they declare, but for classes.
 
-use super::{Parser, Reported, Result_};
+use mazurka_syntax::{Diagnostic, Parsed, RecursiveDescent, Reported};
+
+use super::Parser;
 use crate::language::ast::{
     Clause, ConstructorDecl, DataDecl, Declaration, FunctionDecl, InterfaceDecl, Module, Name, Path,
 };
-use crate::language::diagnostic::Diagnostic;
 use crate::language::lexer::Token;
 use crate::language::refuse;
 use crate::language::suggest::did_you_mean;
@@ -17,19 +18,19 @@ impl<'a> Parser<'a> {
     pub(super) fn file(&mut self) -> Vec<Module<'a>> {
         let mut modules: Vec<Module<'a>> = Vec::new();
         while !self.at(Token::End) {
-            let position = self.position;
+            let position = self.position();
             match self.item(&mut modules) {
                 Ok(()) => {}
                 Err(Reported) => {
                     self.synchronise(position, Self::at_declaration);
                     // A `}` that closes nothing.
-                    if self.position == position || self.at(Token::CloseBrace) {
+                    if self.position() == position || self.at(Token::CloseBrace) {
                         self.bump();
                     }
                 }
             }
         }
-        if modules.is_empty() && self.diagnostics.is_empty() {
+        if modules.is_empty() && self.is_clean() {
             let diagnostic =
                 Diagnostic::new(self.span(), "the file declares no module").label("nothing is declared");
             self.report(diagnostic.help("a file begins with `module M;`"));
@@ -41,11 +42,10 @@ impl<'a> Parser<'a> {
     fn at_declaration(&self) -> bool {
         self.at_top_level_word()
             || matches!(self.peek(), Token::Type | Token::Exception)
-            || (self.at(Token::Name)
-                && (self.at_word("trait") || refuse::declaration(self.slice(self.span())).is_some()))
+            || (self.at(Token::Name) && (self.at_word("trait") || refuse::declaration(self.word()).is_some()))
     }
 
-    fn item(&mut self, modules: &mut Vec<Module<'a>>) -> Result_<()> {
+    fn item(&mut self, modules: &mut Vec<Module<'a>>) -> Parsed<()> {
         if self.at(Token::Module) {
             modules.push(self.module()?);
             return Ok(());
@@ -69,7 +69,7 @@ impl<'a> Parser<'a> {
                 let block = self.block()?;
                 if let Some(first) = &module.main {
                     let diagnostic = Diagnostic::new(block.span, "the module has a second main block");
-                    self.diagnostics.push(diagnostic.also(first.span, "the first one"));
+                    self.report_apart(diagnostic.also(first.span, "the first one"));
                     return Ok(());
                 }
                 module.main = Some(block);
@@ -89,30 +89,27 @@ impl<'a> Parser<'a> {
         Module { name, exports: Vec::new(), imports: Vec::new(), declarations: Vec::new(), main: None }
     }
 
-    fn module(&mut self) -> Result_<Module<'a>> {
+    fn module(&mut self) -> Parsed<Module<'a>> {
         self.bump();
         let name = self.type_path("the name of a module")?;
         self.semicolon()?;
         Ok(Module { name, exports: Vec::new(), imports: Vec::new(), declarations: Vec::new(), main: None })
     }
 
+    /// What begins here, if it belongs to product lines.
+    fn refused_here(&self) -> Option<&'static str> {
+        refuse::declaration(self.word()).filter(|_| self.at(Token::Name))
+    }
+
     /// Reports what belongs to product lines, and goes on behind all of it: at the next module.
     fn refused_declaration(&mut self) -> bool {
-        let what = match self.at(Token::Name) {
-            true => refuse::declaration(self.slice(self.span())),
-            false => None,
-        };
-        let Some(what) = what else { return false };
+        let Some(what) = self.refused_here() else { return false };
         let span = self.span();
         self.refuse(span, what);
         self.bump();
         while !self.at(Token::End) && !self.at(Token::Module) {
             // Each kind of thing is said once.
-            let next = match self.at(Token::Name) {
-                true => refuse::declaration(self.slice(self.span())),
-                false => None,
-            };
-            if next.is_some_and(|next| next != what) {
+            if self.refused_here().is_some_and(|next| next != what) {
                 break;
             }
             self.bump();
@@ -120,7 +117,7 @@ impl<'a> Parser<'a> {
         true
     }
 
-    fn export(&mut self) -> Result_<Clause<'a>> {
+    fn export(&mut self) -> Parsed<Clause<'a>> {
         self.bump();
         let names = self.clause_names()?;
         let from = if self.eat_word("from") { Some(self.type_path("the name of a module")?) } else { None };
@@ -128,7 +125,7 @@ impl<'a> Parser<'a> {
         Ok(Clause { names, from })
     }
 
-    fn import(&mut self) -> Result_<Clause<'a>> {
+    fn import(&mut self) -> Parsed<Clause<'a>> {
         self.bump();
         let names = self.clause_names()?;
         if self.eat_word("from") {
@@ -148,14 +145,14 @@ impl<'a> Parser<'a> {
         Ok(Clause { names, from: None })
     }
 
-    fn clause_names(&mut self) -> Result_<Option<Vec<Path<'a>>>> {
+    fn clause_names(&mut self) -> Parsed<Option<Vec<Path<'a>>>> {
         if self.eat(Token::Star) {
             return Ok(None);
         }
         self.several(|parser| parser.any_path("a name or `*`")).map(Some)
     }
 
-    fn declaration(&mut self) -> Result_<Declaration<'a>> {
+    fn declaration(&mut self) -> Parsed<Declaration<'a>> {
         match self.peek() {
             Token::Data => self.data(),
             Token::Type => self.synonym(),
@@ -165,7 +162,7 @@ impl<'a> Parser<'a> {
             Token::Class => self.class(),
             Token::Name if self.at_word("trait") => self.trait_declaration(),
             _ => {
-                let word = self.slice(self.span());
+                let word = self.word();
                 let help = did_you_mean(word, DECLARATIONS.iter().copied());
                 let help = help.or_else(|| match self.peek() {
                     Token::TypeName => Some(
@@ -178,14 +175,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn type_parameters(&mut self) -> Result_<Vec<Name<'a>>> {
+    fn type_parameters(&mut self) -> Parsed<Vec<Name<'a>>> {
         match self.eat(Token::Less) {
             true => self.list(Token::Greater, |parser| parser.type_name("a type parameter")),
             false => Ok(Vec::new()),
         }
     }
 
-    fn data(&mut self) -> Result_<Declaration<'a>> {
+    fn data(&mut self) -> Parsed<Declaration<'a>> {
         self.bump();
         let name = self.type_name("the name of a data type")?;
         let parameters = self.type_parameters()?;
@@ -200,7 +197,7 @@ impl<'a> Parser<'a> {
         Ok(Declaration::Data(DataDecl { name, parameters, constructors }))
     }
 
-    fn constructor(&mut self) -> Result_<ConstructorDecl<'a>> {
+    fn constructor(&mut self) -> Parsed<ConstructorDecl<'a>> {
         let name = self.type_name("a constructor")?;
         let arguments = match self.eat(Token::OpenParen) {
             true => self.list(Token::CloseParen, |parser| {
@@ -213,7 +210,7 @@ impl<'a> Parser<'a> {
         Ok(ConstructorDecl { name, arguments })
     }
 
-    fn synonym(&mut self) -> Result_<Declaration<'a>> {
+    fn synonym(&mut self) -> Parsed<Declaration<'a>> {
         self.bump();
         let name = self.type_name("the name of a type")?;
         self.expect(Token::Assign, Some("a type synonym is written `type T = ..;`"))?;
@@ -222,14 +219,14 @@ impl<'a> Parser<'a> {
         Ok(Declaration::Synonym(name, ty))
     }
 
-    fn exception(&mut self) -> Result_<Declaration<'a>> {
+    fn exception(&mut self) -> Parsed<Declaration<'a>> {
         self.bump();
         let exception = self.constructor()?;
         self.semicolon()?;
         Ok(Declaration::Exception(exception))
     }
 
-    fn function_declaration(&mut self) -> Result_<Declaration<'a>> {
+    fn function_declaration(&mut self) -> Parsed<Declaration<'a>> {
         let start = self.bump().start;
         let result = self.type_use()?;
         let name = self.name("the name of a function")?;
@@ -256,7 +253,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The first parentheses of a function that takes functions: `(f, g)(List<A> l)`.
-    fn function_names(&mut self) -> Result_<Option<Vec<Name<'a>>>> {
+    fn function_names(&mut self) -> Parsed<Option<Vec<Name<'a>>>> {
         let empty = self.peek_at(1) == Token::CloseParen && self.peek_at(2) == Token::OpenParen;
         if !self.at(Token::OpenParen) || !(self.peek_at(1) == Token::Name || empty) {
             return Ok(None);
@@ -265,7 +262,7 @@ impl<'a> Parser<'a> {
         self.list(Token::CloseParen, |parser| parser.name("the name of a function")).map(Some)
     }
 
-    fn interface(&mut self) -> Result_<Declaration<'a>> {
+    fn interface(&mut self) -> Parsed<Declaration<'a>> {
         self.bump();
         let name = self.type_name("the name of an interface")?;
         let extends = match self.eat_word("extends") {
@@ -273,15 +270,19 @@ impl<'a> Parser<'a> {
             false => Vec::new(),
         };
         let open = self.expect(Token::OpenBrace, None)?;
-        let methods = self.members(open, |parser| {
-            let signature = parser.signature()?;
-            if parser.at(Token::OpenBrace) {
-                let help = "an interface only names methods; classes have their bodies";
-                return Err(parser.expected("`;`", Some(help)));
-            }
-            parser.semicolon()?;
-            Ok(signature)
-        })?;
+        let methods = self.members(
+            open,
+            |_| false,
+            |parser| {
+                let signature = parser.signature()?;
+                if parser.at(Token::OpenBrace) {
+                    let help = "an interface only names methods; classes have their bodies";
+                    return Err(parser.expected("`;`", Some(help)));
+                }
+                parser.semicolon()?;
+                Ok(signature)
+            },
+        )?;
         Ok(Declaration::Interface(InterfaceDecl { name, extends, methods }))
     }
 }

@@ -1,19 +1,15 @@
 //! Expressions, patterns, types.
 
+use mazurka_syntax::{Diagnostic, MOST_HEIGHT, Parsed, RecursiveDescent, Reported, unescape};
 use num_bigint::BigInt;
 
-use super::{Parser, Reported, Result_};
+use super::Parser;
 use crate::language::ast::{
     Expr, ExprKind, FunctionArgument, Parameter, Path, Pattern, PatternKind, TypeUse, Where,
 };
-use crate::language::diagnostic::Diagnostic;
 use crate::language::lexer::Token;
 use crate::model::{Binary, Span};
 
-/// The height of the tree of an expression.
-pub(super) const MOST_HEIGHT: usize = 200;
-/// What the parser may have open: every level of the tree, with parentheses around it.
-pub(super) const MOST_LEVELS: usize = 2 * MOST_HEIGHT + 8;
 /// Decimal digits of a number.
 const MOST_DIGITS: usize = 4000;
 
@@ -24,12 +20,12 @@ enum Argument<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn expr(&mut self) -> Result_<Expr<'a>> {
+    pub(super) fn expr(&mut self) -> Parsed<Expr<'a>> {
         self.binary(0)
     }
 
     /// An expression of the kind, unless its tree gets too high.
-    fn make(&mut self, kind: ExprKind<'a>, span: Span) -> Result_<Expr<'a>> {
+    fn make(&mut self, kind: ExprKind<'a>, span: Span) -> Parsed<Expr<'a>> {
         let height = 1 + highest(&kind);
         if height as usize > MOST_HEIGHT {
             let diagnostic = Diagnostic::new(span, "this expression is nested too deeply")
@@ -41,42 +37,37 @@ impl<'a> Parser<'a> {
     }
 
     /// Operators that bind at least as strongly as `least`; all of them group to the left.
-    fn binary(&mut self, least: u8) -> Result_<Expr<'a>> {
-        self.open_level()?;
-        let result = self.binary_open(least);
-        self.levels -= 1;
-        result
+    fn binary(&mut self, least: u8) -> Parsed<Expr<'a>> {
+        self.nested(|parser| {
+            let mut left = parser.unary()?;
+            while let Some((operator, strength)) =
+                operator(parser.peek()).filter(|(_, strength)| *strength >= least)
+            {
+                parser.bump();
+                let right = parser.binary(strength + 1)?;
+                let span = parser.since(left.span.start);
+                left = parser.make(ExprKind::Binary(operator, Box::new(left), Box::new(right)), span)?;
+            }
+            Ok(left)
+        })
     }
 
-    fn binary_open(&mut self, least: u8) -> Result_<Expr<'a>> {
-        let mut left = self.unary()?;
-        while let Some((operator, strength)) =
-            operator(self.peek()).filter(|(_, strength)| *strength >= least)
-        {
-            self.bump();
-            let right = self.binary(strength + 1)?;
-            let span = self.since(left.span.start);
-            left = self.make(ExprKind::Binary(operator, Box::new(left), Box::new(right)), span)?;
-        }
-        Ok(left)
-    }
-
-    fn unary(&mut self) -> Result_<Expr<'a>> {
+    fn unary(&mut self) -> Parsed<Expr<'a>> {
         let token = self.peek();
         if !matches!(token, Token::Bang | Token::Tilde | Token::Minus) {
             return self.cast();
         }
-        self.open_level()?;
-        let start = self.bump().start;
-        let operand = self.unary();
-        self.levels -= 1;
-        let operand = Box::new(operand?);
+        let start = self.span().start;
+        let operand = Box::new(self.nested(|parser| {
+            parser.bump();
+            parser.unary()
+        })?);
         let kind = if token == Token::Minus { ExprKind::Negate(operand) } else { ExprKind::Not(operand) };
         self.make(kind, self.since(start))
     }
 
     /// `e implements I`, `e as I`
-    fn cast(&mut self) -> Result_<Expr<'a>> {
+    fn cast(&mut self) -> Parsed<Expr<'a>> {
         let mut expr = self.postfix()?;
         while self.peek_at(1) == Token::TypeName && (self.at_word("implements") || self.at_word("as")) {
             let implements = self.at_word("implements");
@@ -94,7 +85,7 @@ impl<'a> Parser<'a> {
     }
 
     /// What is called on something: `e.get`, `e.m(..)`, `e!m(..)`.
-    fn postfix(&mut self) -> Result_<Expr<'a>> {
+    fn postfix(&mut self) -> Parsed<Expr<'a>> {
         let mut expr = self.primary()?;
         loop {
             let start = expr.span.start;
@@ -124,7 +115,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn primary(&mut self) -> Result_<Expr<'a>> {
+    fn primary(&mut self) -> Parsed<Expr<'a>> {
         let start = self.span().start;
         if self.at_late_name() {
             let name = self.name("a name")?;
@@ -158,7 +149,7 @@ impl<'a> Parser<'a> {
         self.make(kind, self.since(start))
     }
 
-    fn parenthesised(&mut self) -> Result_<Expr<'a>> {
+    fn parenthesised(&mut self) -> Parsed<Expr<'a>> {
         let start = self.bump().start;
         let mut expr = self.expr()?;
         self.expect(Token::CloseParen, None)?;
@@ -166,7 +157,7 @@ impl<'a> Parser<'a> {
         Ok(expr)
     }
 
-    fn number(&mut self) -> Result_<BigInt> {
+    fn number(&mut self) -> Parsed<BigInt> {
         let span = self.span();
         let digits = self.slice(span);
         if digits.len() > MOST_DIGITS {
@@ -178,42 +169,22 @@ impl<'a> Parser<'a> {
         Ok(digits.parse().unwrap_or_default())
     }
 
-    fn text(&mut self) -> Result_<String> {
+    fn text(&mut self) -> Parsed<String> {
         let span = self.bump();
         let inner = &self.slice(span)[1..];
         let inner = inner.strip_suffix('"').unwrap_or(inner);
-        self.unescape(inner, span.start + 1)
-    }
-
-    /// The text behind the escapes.
-    fn unescape(&mut self, text: &str, start: u32) -> Result_<String> {
-        let mut result = String::with_capacity(text.len());
-        let mut characters = text.char_indices();
-        while let Some((at, character)) = characters.next() {
-            if character != '\\' {
-                result.push(character);
-                continue;
-            }
-            match characters.next() {
-                Some((_, 'n')) => result.push('\n'),
-                Some((_, 't')) => result.push('\t'),
-                Some((_, 'r')) => result.push('\r'),
-                Some((_, escaped @ ('"' | '\\'))) => result.push(escaped),
-                other => {
-                    let length = 1 + other.map_or(0, |(_, escaped)| escaped.len_utf8() as u32);
-                    let start = start + at as u32;
-                    let span = Span { file: self.file, start, end: start + length };
-                    let diagnostic = Diagnostic::new(span, "this escape means nothing")
-                        .help("there are `\\n`, `\\t`, `\\r`, `\\\"` and `\\\\`");
-                    return Err(self.report(diagnostic));
-                }
-            }
-        }
-        Ok(result)
+        let escapes = [('n', '\n'), ('t', '\t'), ('r', '\r'), ('"', '"'), ('\\', '\\')];
+        let (text, unknown) = unescape(inner, &escapes);
+        let Some(escape) = unknown.first() else { return Ok(text) };
+        let start = span.start + 1;
+        let place = self.span_of(start + escape.start as u32, start + escape.end as u32);
+        let diagnostic = Diagnostic::new(place, "this escape means nothing")
+            .help("there are `\\n`, `\\t`, `\\r`, `\\\"` and `\\\\`");
+        Err(self.report(diagnostic))
     }
 
     /// The texts and the expressions of a template, in turn.
-    fn template(&mut self) -> Result_<Vec<Expr<'a>>> {
+    fn template(&mut self) -> Parsed<Vec<Expr<'a>>> {
         let mut parts = Vec::new();
         let mut first = true;
         loop {
@@ -235,7 +206,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn conditional(&mut self) -> Result_<ExprKind<'a>> {
+    fn conditional(&mut self) -> Parsed<ExprKind<'a>> {
         self.bump();
         let condition = self.expr()?;
         self.expect(Token::Then, Some("an expression with a condition is written `when c then a else b`"))?;
@@ -245,7 +216,7 @@ impl<'a> Parser<'a> {
         Ok(ExprKind::If(Box::new(condition), Box::new(yes), Box::new(no)))
     }
 
-    fn case(&mut self) -> Result_<ExprKind<'a>> {
+    fn case(&mut self) -> Parsed<ExprKind<'a>> {
         self.bump();
         let subject = self.expr()?;
         self.expect(Token::OpenBrace, None)?;
@@ -266,7 +237,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `let (T x) = e, (U y) = f in g`: the later ones see the earlier ones.
-    fn let_in(&mut self) -> Result_<Expr<'a>> {
+    fn let_in(&mut self) -> Parsed<Expr<'a>> {
         let start = self.bump().start;
         let mut bindings = Vec::new();
         loop {
@@ -291,7 +262,7 @@ impl<'a> Parser<'a> {
         Ok(body)
     }
 
-    fn new_object(&mut self) -> Result_<ExprKind<'a>> {
+    fn new_object(&mut self) -> Parsed<ExprKind<'a>> {
         self.bump();
         let place = match () {
             () if self.eat_word("local") => Where::Local,
@@ -305,7 +276,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `await o!m()`, where it has a value.
-    fn awaited(&mut self) -> Result_<ExprKind<'a>> {
+    fn awaited(&mut self) -> Parsed<ExprKind<'a>> {
         let span = self.bump();
         let inner = self.postfix()?;
         if let ExprKind::Call { awaited: false, callee, method, arguments } = inner.kind {
@@ -317,10 +288,9 @@ impl<'a> Parser<'a> {
     }
 
     /// What begins with a name: a variable, a call, a constructor.
-    fn named(&mut self) -> Result_<ExprKind<'a>> {
+    fn named(&mut self) -> Parsed<ExprKind<'a>> {
         let core = self.at_word("core") && self.peek_at(1) == Token::Dot;
-        if core && self.lexemes.get(self.position + 2).is_some_and(|next| self.slice(next.span) == "original")
-        {
+        if core && self.word_at(2) == "original" {
             let span = self.span();
             return Err(self.refuse(span, "deltas (`core.original`)"));
         }
@@ -340,12 +310,12 @@ impl<'a> Parser<'a> {
         let arguments = self.list(Token::CloseParen, Self::argument)?;
         if !is_constructor && self.eat(Token::OpenParen) {
             let functions =
-                arguments.into_iter().map(|argument| self.function(argument)).collect::<Result_<_>>()?;
+                arguments.into_iter().map(|argument| self.function(argument)).collect::<Parsed<_>>()?;
             let values = self.list(Token::CloseParen, Self::expr)?;
             return Ok(ExprKind::ApplyFunctions(path, functions, values));
         }
         let values: Vec<Expr> =
-            arguments.into_iter().map(|argument| self.value(argument)).collect::<Result_<_>>()?;
+            arguments.into_iter().map(|argument| self.value(argument)).collect::<Parsed<_>>()?;
         Ok(match is_constructor {
             true => ExprKind::Construct(path, values),
             false if path.qualifier.is_none() && path.name.text == "original" => ExprKind::Original(values),
@@ -354,7 +324,7 @@ impl<'a> Parser<'a> {
     }
 
     /// An expression, or a function without a name.
-    fn argument(&mut self) -> Result_<Argument<'a>> {
+    fn argument(&mut self) -> Parsed<Argument<'a>> {
         let lambda = self.at(Token::OpenParen)
             && match self.peek_at(1) {
                 Token::CloseParen => self.peek_at(2) == Token::Arrow,
@@ -366,20 +336,17 @@ impl<'a> Parser<'a> {
             return Ok(Argument::Value(self.expr()?));
         }
         let start = self.span().start;
-        self.open_level()?;
-        let parts = self.lambda();
-        self.levels -= 1;
-        let (parameters, body) = parts?;
+        let (parameters, body) = self.nested(Self::lambda)?;
         Ok(Argument::Lambda(parameters, body, self.since(start)))
     }
 
-    fn lambda(&mut self) -> Result_<(Vec<Parameter<'a>>, Expr<'a>)> {
+    fn lambda(&mut self) -> Parsed<(Vec<Parameter<'a>>, Expr<'a>)> {
         let parameters = self.parameters()?;
         self.expect(Token::Arrow, Some("a function without a name is written `(Int x) => x + 1`"))?;
         Ok((parameters, self.expr()?))
     }
 
-    fn function(&mut self, argument: Argument<'a>) -> Result_<FunctionArgument<'a>> {
+    fn function(&mut self, argument: Argument<'a>) -> Parsed<FunctionArgument<'a>> {
         match argument {
             Argument::Lambda(parameters, body, _) => Ok(FunctionArgument::Lambda(parameters, body)),
             Argument::Value(Expr { kind: ExprKind::Name(path), .. }) => Ok(FunctionArgument::Named(path)),
@@ -391,7 +358,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn value(&mut self, argument: Argument<'a>) -> Result_<Expr<'a>> {
+    fn value(&mut self, argument: Argument<'a>) -> Parsed<Expr<'a>> {
         match argument {
             Argument::Value(expr) => Ok(expr),
             Argument::Lambda(_, _, span) => {
@@ -403,14 +370,11 @@ impl<'a> Parser<'a> {
         }
     }
 
-    pub(super) fn pattern(&mut self) -> Result_<Pattern<'a>> {
-        self.open_level()?;
-        let pattern = self.pattern_open();
-        self.levels -= 1;
-        pattern
+    pub(super) fn pattern(&mut self) -> Parsed<Pattern<'a>> {
+        self.nested(Self::pattern_open)
     }
 
-    fn pattern_open(&mut self) -> Result_<Pattern<'a>> {
+    fn pattern_open(&mut self) -> Parsed<Pattern<'a>> {
         let start = self.span().start;
         let kind = match self.peek() {
             Token::Underscore => {
@@ -441,15 +405,12 @@ impl<'a> Parser<'a> {
     }
 
     /// A type, with the annotations before it.
-    pub(super) fn type_use(&mut self) -> Result_<TypeUse<'a>> {
+    pub(super) fn type_use(&mut self) -> Parsed<TypeUse<'a>> {
         self.annotations()?;
-        self.open_level()?;
-        let ty = self.type_open();
-        self.levels -= 1;
-        ty
+        self.nested(Self::type_open)
     }
 
-    fn type_open(&mut self) -> Result_<TypeUse<'a>> {
+    fn type_open(&mut self) -> Parsed<TypeUse<'a>> {
         let start = self.span().start;
         let path = self.type_path("a type")?;
         let arguments = match self.eat(Token::Less) {
@@ -459,13 +420,13 @@ impl<'a> Parser<'a> {
         Ok(TypeUse { path, arguments, span: self.since(start) })
     }
 
-    pub(super) fn parameter(&mut self) -> Result_<Parameter<'a>> {
+    pub(super) fn parameter(&mut self) -> Parsed<Parameter<'a>> {
         let ty = self.type_use()?;
         let name = self.name("a name")?;
         Ok(Parameter { ty, name })
     }
 
-    pub(super) fn parameters(&mut self) -> Result_<Vec<Parameter<'a>>> {
+    pub(super) fn parameters(&mut self) -> Parsed<Vec<Parameter<'a>>> {
         self.expect(Token::OpenParen, None)?;
         self.list(Token::CloseParen, Self::parameter)
     }
@@ -489,9 +450,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `[..]` before declarations, statements and types. They change nothing here, but for those that ask for what there
-    /// is not, and `[Atomic]`: says whether that is among them.
-    pub(super) fn annotations(&mut self) -> Result_<bool> {
+    /// `[..]` before declarations, statements and types. They change nothing here, but for those that ask for
+    /// what there is not, and `[Atomic]`: says whether that is among them.
+    pub(super) fn annotations(&mut self) -> Parsed<bool> {
         let mut atomic = false;
         while self.at(Token::OpenBracket) {
             self.bump();
@@ -501,10 +462,10 @@ impl<'a> Parser<'a> {
     }
 
     /// One of them; says whether it is `Atomic`.
-    fn annotation(&mut self) -> Result_<bool> {
+    fn annotation(&mut self) -> Parsed<bool> {
         let mut atomic = false;
         if self.at(Token::TypeName) {
-            let word = self.slice(self.span());
+            let word = self.word();
             atomic = word == "Atomic";
             let what = match word {
                 "Scheduler" => Some("user-defined schedulers"),
@@ -517,11 +478,11 @@ impl<'a> Parser<'a> {
                 let span = self.span();
                 let Reported = self.refuse(span, what);
             }
-            let position = self.position;
+            let position = self.position();
             if self.type_use().is_ok() && self.eat(Token::Colon) {
                 return self.expr().map(|_| false);
             }
-            self.position = position;
+            self.go_back(position);
         }
         self.expr().map(|_| atomic)
     }

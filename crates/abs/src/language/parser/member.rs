@@ -1,10 +1,11 @@
 //! Classes and traits.
 
-use super::{Parser, Reported, Result_};
+use mazurka_syntax::{Diagnostic, Parsed, RecursiveDescent, Reported};
+
+use super::Parser;
 use crate::language::ast::{
     Block, ClassDecl, Declaration, FieldDecl, MethodDecl, MethodSet, Signature, TraitExpr, TraitOperation,
 };
-use crate::language::diagnostic::Diagnostic;
 use crate::language::lexer::Token;
 use crate::model::Span;
 
@@ -18,28 +19,30 @@ enum Member<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// Members up to the `}`, which is taken too; those that are wrong are left out.
+    /// Members up to the `}`, which is taken too; those that are wrong are left out, up to a `;` or where
+    /// `stops` says.
     pub(super) fn members<T>(
         &mut self,
         open: Span,
-        mut member: impl FnMut(&mut Self) -> Result_<T>,
-    ) -> Result_<Vec<T>> {
+        stops: impl Fn(&Self) -> bool + Copy,
+        mut member: impl FnMut(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
         let mut members = Vec::new();
         while !self.eat(Token::CloseBrace) {
             if self.at(Token::End) || self.at_top_level_word() {
                 return Err(self.unclosed(open));
             }
-            let position = self.position;
+            let position = self.position();
             match member(self) {
                 Ok(member) => members.push(member),
-                Err(Reported) => self.synchronise(position, |_| false),
+                Err(Reported) => self.synchronise(position, stops),
             }
         }
         Ok(members)
     }
 
     /// `T m(U x)`
-    pub(super) fn signature(&mut self) -> Result_<Signature<'a>> {
+    pub(super) fn signature(&mut self) -> Parsed<Signature<'a>> {
         let atomic = self.annotations()?;
         let result = self.type_use()?;
         let name = self.name("the name of a method")?;
@@ -47,7 +50,7 @@ impl<'a> Parser<'a> {
         Ok(Signature { atomic, result, name, parameters })
     }
 
-    pub(super) fn class(&mut self) -> Result_<Declaration<'a>> {
+    pub(super) fn class(&mut self) -> Parsed<Declaration<'a>> {
         let start = self.bump().start;
         let name = self.type_name("the name of a class")?;
         let parameters = if self.at(Token::OpenParen) { self.parameters()? } else { Vec::new() };
@@ -56,12 +59,12 @@ impl<'a> Parser<'a> {
             false => Vec::new(),
         };
         let span = self.since(start);
-        let help = match self.slice(self.span()) {
+        let help = match self.word() {
             "extends" => Some("classes don't extend each other; they implement interfaces and use traits"),
             _ => None,
         };
         let open = self.expect(Token::OpenBrace, help)?;
-        let members = self.members(open, Self::member)?;
+        let members = self.members(open, |_| false, Self::member)?;
         let mut class = ClassDecl {
             name,
             parameters,
@@ -88,13 +91,13 @@ impl<'a> Parser<'a> {
                 None => class.init = Some(block),
                 Some(first) => {
                     let diagnostic = Diagnostic::new(block.span, "the class has a second init block");
-                    self.diagnostics.push(diagnostic.also(first.span, "the first one"));
+                    self.report_apart(diagnostic.also(first.span, "the first one"));
                 }
             },
         }
     }
 
-    fn member(&mut self) -> Result_<Member<'a>> {
+    fn member(&mut self) -> Parsed<Member<'a>> {
         if self.at(Token::OpenBrace) {
             return Ok(Member::Init(self.block()?));
         }
@@ -126,7 +129,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Goes on behind the `}` of a block that is not looked into.
-    fn skip_block(&mut self, open: Span) -> Result_<()> {
+    fn skip_block(&mut self, open: Span) -> Parsed<()> {
         let mut depth = 1usize;
         while depth > 0 {
             match self.peek() {
@@ -140,7 +143,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn method_body(&mut self, start: u32, signature: Signature<'a>) -> Result_<MethodDecl<'a>> {
+    fn method_body(&mut self, start: u32, signature: Signature<'a>) -> Parsed<MethodDecl<'a>> {
         let span = self.since(start);
         if self.at(Token::Semicolon) {
             let help = "a method of a class has a body: `Unit m() { skip; }`";
@@ -150,14 +153,14 @@ impl<'a> Parser<'a> {
         Ok(MethodDecl { signature, body, span })
     }
 
-    fn method(&mut self) -> Result_<MethodDecl<'a>> {
+    fn method(&mut self) -> Parsed<MethodDecl<'a>> {
         let atomic = self.annotations()?;
         let start = self.span().start;
         let signature = Signature { atomic, ..self.signature()? };
         self.method_body(start, signature)
     }
 
-    pub(super) fn trait_declaration(&mut self) -> Result_<Declaration<'a>> {
+    pub(super) fn trait_declaration(&mut self) -> Parsed<Declaration<'a>> {
         self.bump();
         let name = self.type_name("the name of a trait")?;
         self.expect(Token::Assign, Some("a trait is written `trait T = { Unit m() { .. } }`"))?;
@@ -166,7 +169,7 @@ impl<'a> Parser<'a> {
         Ok(Declaration::Trait(name, expr))
     }
 
-    fn trait_expr(&mut self) -> Result_<TraitExpr<'a>> {
+    fn trait_expr(&mut self) -> Parsed<TraitExpr<'a>> {
         let base = self.method_set()?;
         let mut operations = Vec::new();
         loop {
@@ -180,10 +183,10 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn method_set(&mut self) -> Result_<MethodSet<'a>> {
+    fn method_set(&mut self) -> Parsed<MethodSet<'a>> {
         if self.at(Token::OpenBrace) {
             let open = self.bump();
-            return self.members(open, Self::method).map(MethodSet::Methods);
+            return self.members(open, |_| false, Self::method).map(MethodSet::Methods);
         }
         if self.declares(0) && !self.at_operation_after_name() {
             return Ok(MethodSet::Methods(vec![self.method()?]));
@@ -193,15 +196,15 @@ impl<'a> Parser<'a> {
 
     /// Whether `T adds ..` stands here, and no method of type `T`.
     fn at_operation_after_name(&self) -> bool {
-        let mut at = self.position;
-        while self.lexemes.get(at + 1).is_some_and(|next| next.token == Token::Dot) {
+        let mut at = 0;
+        while self.peek_at(at + 1) == Token::Dot {
             at += 2;
         }
-        let word = |at: usize| self.lexemes.get(at).map_or("", |lexeme| self.slice(lexeme.span));
-        matches!(word(at + 1), "adds" | "modifies" | "removes" | "trait") && word(at + 2) != "("
+        matches!(self.word_at(at + 1), "adds" | "modifies" | "removes" | "trait")
+            && self.word_at(at + 2) != "("
     }
 
-    fn removed(&mut self) -> Result_<Vec<Signature<'a>>> {
+    fn removed(&mut self) -> Parsed<Vec<Signature<'a>>> {
         let element = |parser: &mut Self| {
             let signature = parser.signature()?;
             parser.semicolon()?;
@@ -209,12 +212,11 @@ impl<'a> Parser<'a> {
         };
         if self.at(Token::OpenBrace) {
             let open = self.bump();
-            return self.members(open, element);
+            return self.members(open, |_| false, element);
         }
         let signature = self.signature()?;
         // Its `;` is also that of what it stands in, unless more follows.
-        let next = self.lexemes.get(self.position + 1).map_or("", |next| self.slice(next.span));
-        if self.at(Token::Semicolon) && matches!(next, "adds" | "modifies" | "removes" | ";") {
+        if self.at(Token::Semicolon) && matches!(self.word_at(1), "adds" | "modifies" | "removes" | ";") {
             self.bump();
         }
         Ok(vec![signature])

@@ -1,8 +1,9 @@
 //! Statements.
 
-use super::{MOST_BLOCKS, Parser, Reported, Result_};
+use mazurka_syntax::{Diagnostic, MOST_HEIGHT, Parsed, RecursiveDescent, Reported};
+
+use super::{MOST_BLOCKS, Parser};
 use crate::language::ast::{Assignee, Block, Expr, ExprKind, Guard, Pattern, Statement, StatementKind};
-use crate::language::diagnostic::Diagnostic;
 use crate::language::lexer::Token;
 use crate::language::suggest::did_you_mean;
 use crate::model::Span;
@@ -15,26 +16,16 @@ const STATEMENTS: &[&str] = &[
 
 impl<'a> Parser<'a> {
     /// `{ .. }`
-    pub(super) fn block(&mut self) -> Result_<Block<'a>> {
-        let start = self.expect(Token::OpenBrace, None)?;
-        let mut statements = Vec::new();
-        while !self.at(Token::CloseBrace) {
-            if self.at(Token::End) || self.at_top_level_word() {
-                return Err(self.unclosed(start));
-            }
-            let position = self.position;
-            match self.statement() {
-                Ok(statement) => statements.push(statement),
-                Err(Reported) => self.synchronise(position, Self::at_statement_word),
-            }
-        }
-        self.bump();
-        Ok(Block { statements, span: self.since(start.start) })
+    pub(super) fn block(&mut self) -> Parsed<Block<'a>> {
+        let open = self.expect(Token::OpenBrace, None)?;
+        let statements = self.members(open, Self::at_statement_word, Self::statement)?;
+        Ok(Block { statements, span: self.since(open.start) })
     }
 
-    /// Reports a `{` that nothing closes; not where a text or a comment without end may have swallowed the `}`.
+    /// Reports a `{` that nothing closes; not where a text or a comment without end may have swallowed the
+    /// `}`.
     pub(super) fn unclosed(&mut self, open: Span) -> Reported {
-        if self.torn {
+        if self.is_torn() {
             return Reported;
         }
         let message = format!("expected `}}`, found {}", self.found());
@@ -48,7 +39,7 @@ impl<'a> Parser<'a> {
         matches!(self.peek(), Skip | Return | Assert | While | Foreach | Switch | Try | Throw | Suspend)
     }
 
-    pub(super) fn statement(&mut self) -> Result_<Statement<'a>> {
+    pub(super) fn statement(&mut self) -> Parsed<Statement<'a>> {
         if self.blocks >= MOST_BLOCKS {
             let diagnostic = Diagnostic::new(self.span(), "statements are nested too deeply")
                 .label(format!("{MOST_BLOCKS} are open here, the limit"))
@@ -61,7 +52,7 @@ impl<'a> Parser<'a> {
         statement
     }
 
-    fn statement_open(&mut self) -> Result_<Statement<'a>> {
+    fn statement_open(&mut self) -> Parsed<Statement<'a>> {
         self.annotations()?;
         let start = self.span().start;
         if self.at_late_name() {
@@ -99,8 +90,7 @@ impl<'a> Parser<'a> {
 
     /// Whether the `if` here is an expression, in the old form: `then` comes before any block or the end.
     fn at_conditional(&self) -> bool {
-        let rest = self.lexemes[self.position..].iter().map(|lexeme| lexeme.token);
-        let mut rest = rest.skip_while(|token| {
+        let mut rest = self.tokens_from(self.position()).skip_while(|token| {
             !matches!(
                 token,
                 Token::Then | Token::OpenBrace | Token::CloseBrace | Token::Semicolon | Token::End
@@ -110,10 +100,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A statement of one word, what follows it, and `;`.
-    fn simple(
-        &mut self,
-        rest: impl FnOnce(&mut Self) -> Result_<StatementKind<'a>>,
-    ) -> Result_<Statement<'a>> {
+    fn simple(&mut self, rest: impl FnOnce(&mut Self) -> Parsed<StatementKind<'a>>) -> Parsed<Statement<'a>> {
         let start = self.bump().start;
         let kind = rest(self)?;
         let span = self.since(start);
@@ -123,7 +110,7 @@ impl<'a> Parser<'a> {
 
     /// Reports a statement that is not supported.
     fn refused_statement(&mut self) -> bool {
-        let what = match self.slice(self.span()) {
+        let what = match self.word() {
             "die" => "killing objects (`die`)",
             "movecogto" => "deployment components (`movecogto`)",
             _ => return false,
@@ -137,7 +124,7 @@ impl<'a> Parser<'a> {
         true
     }
 
-    fn declaration_statement(&mut self) -> Result_<Statement<'a>> {
+    fn declaration_statement(&mut self) -> Parsed<Statement<'a>> {
         let start = self.span().start;
         let ty = self.type_use()?;
         let name = self.name("the name of a variable")?;
@@ -147,8 +134,8 @@ impl<'a> Parser<'a> {
         Ok(Statement { kind: StatementKind::Declare(ty, name, value), span })
     }
 
-    fn assignment_or_expression(&mut self, start: u32) -> Result_<Statement<'a>> {
-        let word = self.slice(self.span());
+    fn assignment_or_expression(&mut self, start: u32) -> Parsed<Statement<'a>> {
+        let word = self.word();
         let is_word =
             self.at(Token::Name) && matches!(self.peek_at(1), Token::Name | Token::TypeName | Token::This);
         if is_word {
@@ -168,7 +155,7 @@ impl<'a> Parser<'a> {
         Ok(Statement { kind, span })
     }
 
-    fn assignee(&mut self, expr: &Expr<'a>) -> Result_<Assignee<'a>> {
+    fn assignee(&mut self, expr: &Expr<'a>) -> Parsed<Assignee<'a>> {
         match &expr.kind {
             ExprKind::Name(path) if path.qualifier.is_none() => Ok(Assignee::Name(path.name)),
             ExprKind::Field(name) => Ok(Assignee::Field(*name)),
@@ -181,14 +168,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn condition(&mut self) -> Result_<Expr<'a>> {
+    fn condition(&mut self) -> Parsed<Expr<'a>> {
         self.expect(Token::OpenParen, Some("the condition stands in parentheses"))?;
         let condition = self.expr()?;
         self.expect(Token::CloseParen, None)?;
         Ok(condition)
     }
 
-    fn if_statement(&mut self) -> Result_<Statement<'a>> {
+    fn if_statement(&mut self) -> Parsed<Statement<'a>> {
         let start = self.bump().start;
         let condition = self.condition()?;
         let span = self.since(start);
@@ -197,7 +184,7 @@ impl<'a> Parser<'a> {
         Ok(Statement { kind: StatementKind::If(condition, yes, no), span })
     }
 
-    fn while_statement(&mut self) -> Result_<Statement<'a>> {
+    fn while_statement(&mut self) -> Parsed<Statement<'a>> {
         let start = self.bump().start;
         let condition = self.condition()?;
         let span = self.since(start);
@@ -205,7 +192,7 @@ impl<'a> Parser<'a> {
         Ok(Statement { kind: StatementKind::While(condition, body), span })
     }
 
-    fn foreach(&mut self) -> Result_<Statement<'a>> {
+    fn foreach(&mut self) -> Parsed<Statement<'a>> {
         let start = self.bump().start;
         let help = Some("a loop over a list is written `foreach (x in list) { .. }`");
         self.expect(Token::OpenParen, help)?;
@@ -220,7 +207,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `switch (e) { .. }`, or `case e { .. }` as it was.
-    fn switch(&mut self) -> Result_<Statement<'a>> {
+    fn switch(&mut self) -> Parsed<Statement<'a>> {
         let start = self.bump().start;
         let subject = self.expr()?;
         let span = self.since(start);
@@ -230,23 +217,12 @@ impl<'a> Parser<'a> {
         Ok(Statement { kind: StatementKind::Switch(subject, branches), span })
     }
 
-    fn branches(&mut self) -> Result_<Vec<(Pattern<'a>, Statement<'a>)>> {
+    fn branches(&mut self) -> Parsed<Vec<(Pattern<'a>, Statement<'a>)>> {
         let open = self.expect(Token::OpenBrace, None)?;
-        let mut branches = Vec::new();
-        while !self.eat(Token::CloseBrace) {
-            if self.at(Token::End) || self.at_top_level_word() {
-                return Err(self.unclosed(open));
-            }
-            let position = self.position;
-            match self.branch() {
-                Ok(branch) => branches.push(branch),
-                Err(Reported) => self.synchronise(position, |_| false),
-            }
-        }
-        Ok(branches)
+        self.members(open, |_| false, Self::branch)
     }
 
-    fn branch(&mut self) -> Result_<(Pattern<'a>, Statement<'a>)> {
+    fn branch(&mut self) -> Parsed<(Pattern<'a>, Statement<'a>)> {
         let pattern = self.pattern()?;
         self.arrow()?;
         let statement = self.statement()?;
@@ -257,7 +233,7 @@ impl<'a> Parser<'a> {
         Ok((pattern, statement))
     }
 
-    fn try_statement(&mut self) -> Result_<Statement<'a>> {
+    fn try_statement(&mut self) -> Parsed<Statement<'a>> {
         let span = self.bump();
         let body = Box::new(self.statement()?);
         self.expect(Token::Catch, Some("a try is written `try { .. } catch { pattern => { .. } }`"))?;
@@ -270,7 +246,7 @@ impl<'a> Parser<'a> {
     }
 
     /// What follows `await`: a guard, or a call whose value is not wanted.
-    fn await_statement(&mut self) -> Result_<StatementKind<'a>> {
+    fn await_statement(&mut self) -> Parsed<StatementKind<'a>> {
         let mut expr = self.expr()?;
         if let ExprKind::Call { awaited, .. } = &mut expr.kind {
             *awaited = true;
@@ -280,7 +256,7 @@ impl<'a> Parser<'a> {
         let mut atoms = 1;
         while self.eat(Token::Ampersand) {
             atoms += 1;
-            if atoms > super::expr::MOST_HEIGHT {
+            if atoms > MOST_HEIGHT {
                 return Err(self.too_deep());
             }
             let next = self.expr()?;

@@ -3,7 +3,7 @@
 use crate::model::{Binary, Closure, Expr, ExprKind, Pattern, Span};
 use crate::value::Value;
 
-use super::super::code::{Code, LambdaCode, Matcher, Op};
+use super::super::code::{Code, LambdaCode, Op};
 use super::Compiler;
 
 impl Compiler {
@@ -128,10 +128,7 @@ impl Compiler {
         self.expr(value);
         let mut ends = Vec::new();
         for (pattern, body) in branches {
-            let matcher = self.pattern(pattern, &mut |compiler, expr, slot| {
-                compiler.expr(expr);
-                compiler.emit(Op::Store(slot), expr.span);
-            });
+            let matcher = self.pattern(pattern);
             let matched = self.emit(Op::Match(matcher, 0), span);
             self.expr(body);
             ends.push(self.emit(Op::Jump(0), span));
@@ -162,38 +159,8 @@ impl Compiler {
         }
     }
 
-    /// A pattern. What it compares with and is neither a variable nor a field is put into a slot beforehand by `keep`.
-    pub(super) fn pattern(
-        &mut self,
-        pattern: &Pattern,
-        keep: &mut dyn FnMut(&mut Compiler, &Expr, u32),
-    ) -> u32 {
-        let matcher = self.matcher(pattern, keep);
-        self.image.patterns.push(matcher);
+    pub(super) fn pattern(&mut self, pattern: &Pattern) -> u32 {
+        self.image.patterns.push(pattern.clone());
         self.image.patterns.len() as u32 - 1
-    }
-
-    fn matcher(&mut self, pattern: &Pattern, keep: &mut dyn FnMut(&mut Compiler, &Expr, u32)) -> Matcher {
-        match pattern {
-            Pattern::Wildcard => Matcher::Wildcard,
-            Pattern::Bind(slot) => Matcher::Bind(slot.0),
-            Pattern::Equal(expr) => match expr.kind {
-                ExprKind::Slot(slot) => Matcher::EqualSlot(slot.0),
-                ExprKind::Field(field) => Matcher::EqualField(field.0),
-                _ => {
-                    let slot = self.hidden_slot();
-                    keep(self, expr, slot);
-                    Matcher::EqualSlot(slot)
-                }
-            },
-            Pattern::Unit => Matcher::Unit,
-            Pattern::Bool(value) => Matcher::Bool(*value),
-            Pattern::Int(number) => Matcher::Int(number.clone()),
-            Pattern::Text(text) => Matcher::Text(text.clone()),
-            Pattern::Null => Matcher::Null,
-            Pattern::Construct(constructor, parts) => {
-                Matcher::Construct(constructor.0, parts.iter().map(|part| self.matcher(part, keep)).collect())
-            }
-        }
     }
 }

@@ -1,8 +1,8 @@
 //! Statements to instructions.
 
-use crate::model::{self, Effect, ExprKind, Pattern, Span, Statement, StatementKind};
+use crate::model::{self, Effect, ExprKind, Pattern, Span, Statement, StatementKind, Target};
 
-use super::super::code::{Instr, NONE, Target};
+use super::super::code::{Instr, NONE};
 use super::{Compiler, variable};
 
 /// The instructions of a body so far.
@@ -35,13 +35,6 @@ impl Writer {
     }
 }
 
-fn target(target: &model::Target) -> Target {
-    match target {
-        model::Target::Slot(slot) => Target::Slot(slot.0),
-        model::Target::Field(field) => Target::Field(field.0),
-    }
-}
-
 impl Compiler {
     pub(super) fn statements(&mut self, statements: &[Statement], out: &mut Writer) {
         statements.iter().for_each(|statement| self.statement(statement, out));
@@ -50,10 +43,8 @@ impl Compiler {
     fn statement(&mut self, statement: &Statement, out: &mut Writer) {
         let span = statement.span;
         let instr = match &statement.kind {
-            StatementKind::Assign(to, expr) => Instr::Assign(target(to), self.expression(expr)),
-            StatementKind::Effect(to, effect) => {
-                self.effect(to.as_ref().map_or(Target::Nothing, target), effect)
-            }
+            StatementKind::Assign(to, expr) => Instr::Assign(Some(*to), self.expression(expr)),
+            StatementKind::Effect(to, effect) => self.effect(*to, effect),
             StatementKind::Assert(expr) => Instr::Assert(self.expression(expr)),
             StatementKind::If(condition, then, otherwise) => {
                 return self.branch(condition, then, otherwise, span, out);
@@ -89,7 +80,7 @@ impl Compiler {
         out.push(instr, span);
     }
 
-    fn effect(&mut self, target: Target, effect: &Effect) -> Instr {
+    fn effect(&mut self, target: Option<Target>, effect: &Effect) -> Instr {
         let mut all = |exprs: &[model::Expr]| exprs.iter().map(|expr| self.expression(expr)).collect();
         match effect {
             Effect::New { class, arguments, local } => {
@@ -139,20 +130,10 @@ impl Compiler {
         out: &mut Writer,
         instr: impl FnOnce(Vec<(u32, u32)>) -> Instr,
     ) {
-        let mut matchers = Vec::new();
-        for (pattern, _) in branches {
-            let mut kept = Vec::new();
-            matchers.push(self.pattern(pattern, &mut |compiler, expr, slot| {
-                kept.push((compiler.expression(expr), slot, expr.span));
-            }));
-            for (code, slot, span) in kept {
-                out.push(Instr::Assign(Target::Slot(slot), code), span);
-            }
-        }
         let at = out.push(Instr::Leave, span);
         let (mut targets, mut ends) = (Vec::new(), Vec::new());
-        for ((_, body), matcher) in branches.iter().zip(matchers) {
-            targets.push((matcher, out.here()));
+        for (pattern, body) in branches {
+            targets.push((self.pattern(pattern), out.here()));
             self.statements(body, out);
             ends.push(out.push(Instr::Jump(0), span));
         }

@@ -1,13 +1,15 @@
 //! Dead variables: what no code that is left to run can read.
 //!
-//! For each place in a body, the slots of its frame and the fields of classes that may be read from there on, by whatever way the
-//! control may take, by the methods that may be called, whoever implements them, and by what new objects run. Where
-//! exceptions lead is the frame's to say: a handler is a place like others. Nothing is said of what is overwritten before it
-//! is read: that counts as read.
+//! For each place in a body, the slots of its frame and the fields of classes that may be read from there on,
+//! by whatever way the control may take, by the methods that may be called, whoever implements them, and by
+//! what new objects run. Where exceptions lead is the frame's to say: a handler is a place like others.
+//! Nothing is said of what is overwritten before it is read: that counts as read.
 
-use super::super::code::{Code, Image, Instr, Matcher, NONE, Op};
-use super::expressions;
+use crate::model::{Pattern, Target};
+
+use super::super::code::{Code, Image, Instr, NONE, Op};
 use super::resolved::successors;
+use super::{expressions, patterns};
 
 /// What may be read from a place on.
 #[derive(Clone, Debug, Default)]
@@ -64,12 +66,9 @@ impl MayRead {
                 slots_of(image, code, &mut reads.slots);
                 mentioned.extend(image.fields_of(code));
             }
-            if let Instr::Switch(_, branches) | Instr::Catch(branches) = instr {
-                for (pattern, _) in branches {
-                    let pattern = &image.patterns[*pattern as usize];
-                    pattern.fields(&mut mentioned);
-                    slots_of_pattern(pattern, &mut reads.slots);
-                }
+            for pattern in patterns(image, instr) {
+                mentioned.extend(pattern.compared_fields());
+                slots_of_pattern(pattern, &mut reads.slots);
             }
             if let Instr::Next { rest, count, .. } = instr {
                 reads.slots[*rest as usize] = true;
@@ -97,7 +96,8 @@ impl MayRead {
                     }
                 });
                 for called in called(image, &code[pc]) {
-                    // A body that calls itself is being looked at: what it reads first is read here already, or on the next round.
+                    // A body that calls itself is being looked at: what it reads first is read here already,
+                    // or on the next round.
                     if let Some(within) = self.bodies[called as usize].first() {
                         news |= add_all(&mut reads.fields, &within.fields);
                     }
@@ -148,10 +148,10 @@ fn slots_of(image: &Image, code: Code, slots: &mut [bool]) {
     }
 }
 
-fn slots_of_pattern(pattern: &Matcher, slots: &mut [bool]) {
-    match pattern {
-        Matcher::EqualSlot(slot) => slots[*slot as usize] = true,
-        Matcher::Construct(_, parts) => parts.iter().for_each(|part| slots_of_pattern(part, slots)),
-        _ => {}
-    }
+fn slots_of_pattern(pattern: &Pattern, slots: &mut [bool]) {
+    pattern.each(&mut |part| {
+        if let Pattern::Equal(Target::Slot(slot)) = part {
+            slots[slot.index()] = true;
+        }
+    });
 }

@@ -1,6 +1,9 @@
-//! Gets that never block: of a variable whose future an await, or another get, has seen resolved on every path.
+//! Gets that never block: of a variable whose future an await, or another get, has seen resolved on every
+//! path.
 
-use super::super::code::{AwaitCode, Instr, NONE, Target};
+use crate::model::Target;
+
+use super::super::code::{AwaitCode, Instr, NONE};
 use super::target_of;
 
 /// Marks the gets that never block.
@@ -52,8 +55,8 @@ fn transfer(instr: &Instr, mut known: Vec<bool>, awaits: &[AwaitCode]) -> Vec<bo
         Instr::Switch(..) | Instr::Catch(..) => known.iter_mut().for_each(|known| *known = false),
         _ => {}
     }
-    if let Target::Slot(slot) = target_of(instr)
-        && let Some(known) = known.get_mut(slot as usize)
+    if let Some(Target::Slot(slot)) = target_of(instr)
+        && let Some(known) = known.get_mut(slot.index())
     {
         *known = false;
     }

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::code::{Body, Image, Instr, Matcher, NONE, Op, Target};
+use crate::model::{Pattern, Target};
+
+use super::super::code::{Body, Image, Instr, NONE, Op};
 use super::resolved::successors;
-use super::{callees, can_block, expressions, is_only, target_of};
+use super::{callees, can_block, expressions, is_only, patterns, target_of};
 
 /// What a segment may do.
 #[derive(Clone, Debug, Default)]
@@ -111,8 +113,8 @@ impl Finder<'_> {
         }
     }
 
-    /// The variables that an instruction may give something that is neither null nor a future that it creates: no
-    /// future that was there before.
+    /// The variables that an instruction may give something that is neither null nor a future that it
+    /// creates: no future that was there before.
     fn dirtied(&self, instr: &Instr) -> Vec<u32> {
         let mut dirtied = Vec::new();
         let only_null = |op: &Op| matches!(op, Op::Null);
@@ -120,17 +122,13 @@ impl Finder<'_> {
             Instr::Call { .. } => {}
             Instr::Assign(_, code) if is_only(self.image, *code, only_null) => {}
             Instr::Next { element, .. } => dirtied.push(*element),
-            Instr::Switch(_, branches) | Instr::Catch(branches) => {
-                branches
-                    .iter()
-                    .for_each(|(pattern, _)| bound(&self.image.patterns[*pattern as usize], &mut dirtied));
-            }
             _ => {
-                if let Target::Slot(slot) = target_of(instr) {
-                    dirtied.push(slot);
+                if let Some(Target::Slot(slot)) = target_of(instr) {
+                    dirtied.push(slot.0);
                 }
             }
         }
+        patterns(self.image, instr).for_each(|pattern| bound(pattern, &mut dirtied));
         for code in expressions(self.image, instr) {
             for op in &self.image.ops[code.start as usize..code.end as usize] {
                 match *op {
@@ -144,24 +142,25 @@ impl Finder<'_> {
     }
 }
 
-/// What may have changed when a segment begins behind an instruction: what that one assigns. At a handler, everything.
+/// What may have changed when a segment begins behind an instruction: what that one assigns. At a handler,
+/// everything.
 fn at_start(body: &Body, start: u32, all: &BTreeSet<u32>) -> BTreeSet<u32> {
     let is_handler = |instr: &Instr| matches!(instr, Instr::Enter { at, .. } if *at == start);
     if body.code.iter().any(is_handler) {
         return all.clone();
     }
     let before = start.checked_sub(1).and_then(|before| body.code.get(before as usize));
-    match before.map(target_of) {
-        Some(Target::Slot(slot)) => BTreeSet::from([slot]),
+    match before.and_then(target_of) {
+        Some(Target::Slot(slot)) => BTreeSet::from([slot.0]),
         _ => BTreeSet::new(),
     }
 }
 
 /// Adds the variables that a pattern binds.
-fn bound(pattern: &Matcher, into: &mut Vec<u32>) {
-    match pattern {
-        Matcher::Bind(slot) => into.push(*slot),
-        Matcher::Construct(_, parts) => parts.iter().for_each(|part| bound(part, into)),
-        _ => {}
-    }
+fn bound(pattern: &Pattern, into: &mut Vec<u32>) {
+    pattern.each(&mut |part| {
+        if let Pattern::Bind(slot) = part {
+            into.push(slot.0);
+        }
+    });
 }

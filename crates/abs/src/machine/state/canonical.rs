@@ -1,5 +1,5 @@
-//! Graphs up to renaming of their nodes: colours are refined until they tell apart all they can, then nodes that still look
-//! alike are numbered in every way, and the least encoding wins.
+//! Graphs up to renaming of their nodes: colours are refined until they tell apart all they can, then nodes
+//! that still look alike are numbered in every way, and the least encoding wins.
 
 /// A part of what a node says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,8 +59,9 @@ impl Graph {
         ranks((0..self.nodes.len()).map(|k| (colours[k], &self.nodes[k].name)).collect())
     }
 
-    /// An order of the nodes that is quick to find, and the same for most graphs that differ in names only: colours are numbers
-    /// that mix what is near a node, and of nodes that look alike the first by name is told apart from the others.
+    /// An order of the nodes that is quick to find, and the same for most graphs that differ in names only:
+    /// colours are numbers that mix what is near a node, and of nodes that look alike the first by name is
+    /// told apart from the others.
     pub fn quick_order(&self) -> Vec<usize> {
         let referrers = self.referrers();
         let mut colours: Vec<u64> = self.nodes.iter().map(|node| own_colour(&node.items)).collect();
@@ -119,13 +120,7 @@ impl Graph {
         let mut order: Vec<usize> = (0..self.nodes.len()).collect();
         order.sort_by_key(|&k| numbers[k]);
         let mut code = Vec::new();
-        for k in order {
-            code.push(self.nodes[k].items.len() as i64);
-            code.extend(self.nodes[k].items.iter().map(|item| match item {
-                Item::Number(n) => *n,
-                Item::Node(to) => numbers[*to] as i64,
-            }));
-        }
+        self.encode_into(&order, &mut code);
         code
     }
 }

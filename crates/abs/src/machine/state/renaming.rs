@@ -1,7 +1,8 @@
 //! States up to renaming, for searches that merge them, and what it takes to rename.
 //!
-//! Unlike [`State`](mazurka_program::State), which is canonical, the order of nodes here is quick to find, and where nodes
-//! look alike it goes by names. So two states that are equal up to renaming may be told apart, never the other way around.
+//! Unlike [`State`](mazurka_program::State), which is canonical, the order of nodes here is quick to find,
+//! and where nodes look alike it goes by names. So two states that are equal up to renaming may be told
+//! apart, never the other way around.
 
 use mazurka_program::{Location, Origin, ProcessId, Renamed, Renaming, Thing as Renameable};
 
@@ -74,8 +75,7 @@ impl Machine {
     fn renamed(&self, image: &Image, state: &mut Renamed) {
         let builder = self.graph(image, true);
         let order = builder.graph.quick_order();
-        let mut things = vec![Thing::Task(0); order.len()];
-        builder.numbers.iter().for_each(|(thing, &node)| things[node] = *thing);
+        let things = builder.things();
         state.list.clear();
         builder.graph.encode_into(&order, &mut state.list);
         state.things.clear();

@@ -3,9 +3,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-use crate::model::{SourceFile, Span};
+use crate::source::{Source, Span, place, start_of_line};
+
+/// Errors after which a parser or a compiler gives up.
+pub const MOST_ERRORS: usize = 20;
 
 /// A line longer than this many bytes is shown only around the place.
 const LONGEST_LINE: usize = 500;
@@ -49,43 +52,39 @@ impl Diagnostic {
 
     /// With a remedy.
     #[must_use]
-    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
-        self.help = Some(help.into());
+    pub fn help(self, help: impl Into<String>) -> Diagnostic {
+        self.help_if(Some(help))
+    }
+
+    /// With a remedy, if there is one.
+    #[must_use]
+    pub fn help_if(mut self, help: Option<impl Into<String>>) -> Diagnostic {
+        self.help = help.map(Into::into);
         self
     }
 }
 
-/// The line and the column of the first character of a span, both from 1; the column counts characters. A
-/// span that lies beyond the text stands at its end.
-pub fn place(file: &SourceFile, span: Span) -> (u32, u32) {
-    let before = &file.text[..boundary(&file.text, span.start as usize)];
-    let line = before.bytes().filter(|byte| *byte == b'\n').count();
-    let column = before[start_of_line(before)..].chars().count();
-    (line as u32 + 1, column as u32 + 1)
-}
-
-/// The diagnostics as a user reads them: what is wrong, the place, the line with a label, the remedy. The files are those
-/// of [`crate::language::files`].
-pub fn render(diagnostics: &[Diagnostic], files: &[SourceFile], color: bool) -> String {
+/// The diagnostics as a user reads them: what is wrong, the place, the line with a label, the remedy. Places
+/// are in `sources`.
+pub fn render(diagnostics: &[Diagnostic], sources: &[Source], color: bool) -> String {
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
     let mut out = String::new();
     for (index, diagnostic) in diagnostics.iter().enumerate() {
         if index > 0 {
             out.push('\n');
         }
-        out.push_str(&renderer.render(&[group(diagnostic, files)]));
+        out.push_str(&renderer.render(&[group(diagnostic, sources)]));
         out.push('\n');
     }
     out
 }
 
 /// One diagnostic with the lines that it is about.
-fn group<'a>(diagnostic: &'a Diagnostic, files: &'a [SourceFile]) -> Group<'a> {
-    let title = Level::ERROR.primary_title(diagnostic.message.as_str());
-    let mut group = Group::with_title(title);
-    group = excerpt(group, files, diagnostic.span, &diagnostic.label, AnnotationKind::Primary);
+fn group<'a>(diagnostic: &'a Diagnostic, sources: &'a [Source]) -> Group<'a> {
+    let mut group = Group::with_title(Level::ERROR.primary_title(diagnostic.message.as_str()));
+    group = with_excerpt(group, sources, diagnostic.span, &diagnostic.label, AnnotationKind::Primary);
     if let Some((span, label)) = &diagnostic.also {
-        group = excerpt(group, files, *span, label, AnnotationKind::Context);
+        group = with_excerpt(group, sources, *span, label, AnnotationKind::Context);
     }
     match &diagnostic.help {
         Some(help) => group.element(Level::HELP.message(help.as_str())),
@@ -94,24 +93,23 @@ fn group<'a>(diagnostic: &'a Diagnostic, files: &'a [SourceFile]) -> Group<'a> {
 }
 
 /// Adds the line of a place; of a span over several lines, the first.
-fn excerpt<'a>(
+fn with_excerpt<'a>(
     group: Group<'a>,
-    files: &'a [SourceFile],
+    sources: &'a [Source],
     span: Span,
     label: &'a str,
     kind: AnnotationKind,
 ) -> Group<'a> {
-    let Some(file) = files.get(span.file as usize) else { return group };
-    let excerpt = Excerpt::new(&file.text, span);
-    let (line, column) = place(file, span);
+    let Some(source) = sources.get(span.file as usize) else { return group };
+    let excerpt = Excerpt::new(&source.text, span);
+    let (line, column) = place(source, span);
     let annotation = kind.span(excerpt.marked).label(Some(label).filter(|label| !label.is_empty()));
-    let snippet: Snippet<'a, Annotation<'a>> =
-        Snippet::source(excerpt.text).line_start(line as usize).annotation(annotation);
+    let snippet = Snippet::source(excerpt.text).line_start(line as usize).annotation(annotation);
     if excerpt.whole {
-        return group.element(snippet.path(file.name.as_str()));
+        return group.element(snippet.path(source.name.as_str()));
     }
     // The column can't be counted in the part that is shown.
-    let origin = Origin::path(file.name.as_str()).line(line as usize).char_column(column as usize);
+    let origin = Origin::path(source.name.as_str()).line(line as usize).char_column(column as usize);
     group.element(origin).element(snippet)
 }
 
@@ -126,31 +124,22 @@ struct Excerpt<'a> {
 
 impl Excerpt<'_> {
     fn new(text: &str, span: Span) -> Excerpt<'_> {
-        let start = boundary(text, span.start as usize);
+        let boundary = |at: usize| text.floor_char_boundary(at);
+        let start = boundary(span.start as usize);
         let from = start_of_line(&text[..start]);
         let rest = text[start..].split('\n').next().unwrap_or_default();
         let to = start + rest.trim_end_matches('\r').len();
-        let end = boundary(text, span.end as usize).clamp(start, to);
+        let end = boundary(span.end as usize).clamp(start, to);
         if to - from <= LONGEST_LINE {
             let marked = start - from..end - from;
             return Excerpt { text: Cow::Borrowed(&text[from..to]), marked, whole: true };
         }
-        let left = boundary(text, start.saturating_sub(WINDOW)).max(from);
-        let right = boundary(text, start + WINDOW).min(to);
+        let left = boundary(start.saturating_sub(WINDOW)).max(from);
+        let right = boundary(start + WINDOW).min(to);
         let before = if left > from { "..." } else { "" };
         let after = if right < to { "..." } else { "" };
         let offset = |at: usize| at.min(right) - left + before.len();
         let marked = offset(start)..offset(end);
         Excerpt { text: Cow::Owned(format!("{before}{}{after}", &text[left..right])), marked, whole: false }
     }
-}
-
-/// The last place at or before `at` where a character begins or the text ends.
-fn boundary(text: &str, at: usize) -> usize {
-    text.floor_char_boundary(at)
-}
-
-/// Where the last line of a text begins.
-fn start_of_line(text: &str) -> usize {
-    text.rfind('\n').map_or(0, |newline| newline + 1)
 }
