@@ -6,14 +6,14 @@ use std::time::Instant;
 use mazurka_explore::{Algorithm, Counts, Monitor, NoMonitor, NotExhaustive, Options, Summary, explore};
 use mazurka_program::{Explain, Failure, FailureKind, Program, Schedule};
 
-use crate::collect::{Both, Collected, Collector, Found, Watch, same};
+use crate::collect::{Both, Collected, Collector, DistinctFailure, Watch, same};
 use crate::replay::{End, Misfit, Story, StoryFailure, replay};
 use crate::report::{Counterexample, Method, Report, Subject};
 use crate::text::counted;
 use crate::wording::Wording;
 
-/// All stories of a report together have at most so many steps, but for the first, which is always told. It keeps a
-/// hundred failures of a hundred thousand steps each from filling the memory.
+/// All stories of a report together have at most so many steps, but for the first, which is always told. It
+/// keeps a hundred failures of a hundred thousand steps each from filling the memory.
 const MAX_TOLD: usize = 200_000;
 
 /// A bug of ours that a search noticed: what was to hold always did not. There is no verdict then.
@@ -37,17 +37,13 @@ impl std::error::Error for InternalError {}
 ///
 /// # Errors
 /// If the search noticed a bug of ours. Unless it had met a failure, which is one whatever else happened.
-pub fn check<'a, P>(
+pub fn check<'a, P: Program<Run: Explain>>(
     program: &P,
     subject: Subject,
     algorithm: Algorithm,
     options: &Options,
     watch: Option<&'a mut Watch<'a>>,
-) -> Result<Report, InternalError>
-where
-    P: Program,
-    P::Run: Explain,
-{
+) -> Result<Report, InternalError> {
     check_observed(program, subject, algorithm, options, watch, &mut NoMonitor)
 }
 
@@ -55,18 +51,14 @@ where
 ///
 /// # Errors
 /// As [`check()`].
-pub fn check_observed<'a, P>(
+pub fn check_observed<'a, P: Program<Run: Explain>>(
     program: &P,
     subject: Subject,
     algorithm: Algorithm,
     options: &Options,
     watch: Option<&'a mut Watch<'a>>,
     observer: &mut dyn Monitor<P::Run>,
-) -> Result<Report, InternalError>
-where
-    P: Program,
-    P::Run: Explain,
-{
+) -> Result<Report, InternalError> {
     let begin = Instant::now();
     let mut collector = Collector::new(options.keep_going, watch);
     let summary = explore(program, algorithm, options, &mut Both { first: observer, second: &mut collector });
@@ -89,19 +81,19 @@ where
 ///
 /// # Errors
 /// If the schedule does not fit the program.
-pub fn check_schedule<P>(program: &P, subject: Subject, schedule: Schedule) -> Result<Report, Misfit>
-where
-    P: Program,
-    P::Run: Explain,
-{
+pub fn check_schedule<P: Program<Run: Explain>>(
+    program: &P,
+    subject: Subject,
+    schedule: Schedule,
+) -> Result<Report, Misfit> {
     let begin = Instant::now();
     let story = replay(program, &schedule)?;
     let seconds = begin.elapsed().as_secs_f64();
     let counts = counts_of(&story);
     let reason = Some(format!("only one schedule was run{}", end_text(&story.end)));
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<DistinctFailure> = Vec::new();
     for met in &story.failures {
-        let next = Found::once(met.failure.clone(), Vec::new(), schedule.clone());
+        let next = DistinctFailure::once(met.failure.clone(), Vec::new(), schedule.clone());
         if !found.iter().any(|known| known.is_like(&next)) {
             found.push(next);
         }
@@ -113,11 +105,12 @@ where
 }
 
 /// The failures, confirmed; those with stories that exceed the most steps to be told come without.
-fn tell<P>(program: &P, found: &[Found], counted: bool, most: usize) -> Vec<Counterexample>
-where
-    P: Program,
-    P::Run: Explain,
-{
+fn tell<P: Program<Run: Explain>>(
+    program: &P,
+    found: &[DistinctFailure],
+    counted: bool,
+    most: usize,
+) -> Vec<Counterexample> {
     let mut told = 0;
     let mut failures = Vec::new();
     for found in found {
@@ -134,14 +127,11 @@ where
     failures
 }
 
-/// Runs the schedule of a failure again, which must give the failure again, and tells the part that leads to it.
+/// Runs the schedule of a failure again, which must give the failure again, and tells the part that leads to
+/// it.
 ///
 /// A program that does not repeat itself is a failure of its own, of kind nondeterminism.
-pub fn confirm<P>(program: &P, found: &Found) -> Counterexample
-where
-    P: Program,
-    P::Run: Explain,
-{
+pub fn confirm<P: Program<Run: Explain>>(program: &P, found: &DistinctFailure) -> Counterexample {
     let story = match replay(program, &found.schedule) {
         Ok(story) => story,
         Err(misfit) => return not_repeated(found, None, &misfit.to_string()),
@@ -172,7 +162,7 @@ where
     }
 }
 
-fn not_repeated(found: &Found, story: Option<Story>, why: &str) -> Counterexample {
+fn not_repeated(found: &DistinctFailure, story: Option<Story>, why: &str) -> Counterexample {
     let Failure { kind, message, place, .. } = &found.failure;
     let failure = Failure {
         kind: FailureKind::Nondeterminism,
@@ -291,8 +281,10 @@ mod tests {
         let toy = Toy::new(&[&[Op::Expect(0, 1), Op::Expect(0, 2), Op::Expect(0, 3)]]);
         let schedule: Schedule = "v1:0*3".parse().unwrap();
         let failures = replay(&toy, &schedule).unwrap().failures;
-        let found: Vec<Found> =
-            failures.into_iter().map(|met| Found::once(met.failure, Vec::new(), schedule.clone())).collect();
+        let found: Vec<DistinctFailure> = failures
+            .into_iter()
+            .map(|met| DistinctFailure::once(met.failure, Vec::new(), schedule.clone()))
+            .collect();
         let told = |most| {
             let failures = tell(&toy, &found, false, most);
             failures.iter().map(|failure| failure.story.is_some()).collect::<Vec<_>>()

@@ -130,29 +130,45 @@ struct Actor {
     longest_word: usize,
 }
 
-/// Such processes by their paths, in the order of the creation tree. Where two have the same name, their paths tell
-/// them apart.
+/// Such processes by their paths, in the order of the creation tree.
 fn actors(story: &Story, items: &[Item]) -> BTreeMap<Vec<u32>, Actor> {
-    let mut actors: BTreeMap<Vec<u32>, Actor> = BTreeMap::new();
-    let mut named: BTreeMap<String, usize> = BTreeMap::new();
-    for item in items {
-        let Item::Shown(at) = item else { continue };
-        let step = &story.steps[*at];
-        let actor = actors.entry(path(&step.process)).or_insert_with(|| {
-            let title = clean(&step.name);
-            *named.entry(title.clone()).or_default() += 1;
-            Actor { title, longest_word: 0 }
-        });
-        let longest = short_operation(&step.operation).split(' ').map(width).max().unwrap_or(0);
-        actor.longest_word = actor.longest_word.max(longest);
+    let steps = items.iter().filter_map(|item| match item {
+        Item::Shown(at) => Some(&story.steps[*at]),
+        Item::LeftOut(_) => None,
+    });
+    let mut longest_words: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
+    for step in steps.clone() {
+        let longest = longest_words.entry(path(&step.process)).or_default();
+        let words = short_operation(&step.operation);
+        *longest = words.split(' ').map(width).fold(*longest, usize::max);
     }
-    for (path, actor) in &mut actors {
-        if named[&actor.title] > 1 {
-            let path: Vec<String> = path.iter().map(u32::to_string).collect();
-            actor.title += &format!(" ({})", path.join("."));
+    let titles = titles(steps.map(|step| (step.process.as_str(), step.name.as_str())));
+    titles
+        .into_iter()
+        .map(|(path, title)| {
+            let longest_word = longest_words[&path];
+            (path, Actor { title, longest_word })
+        })
+        .collect()
+}
+
+/// The titles of processes by their paths, in the order of the creation tree. Where two have the same name,
+/// their paths tell them apart.
+pub(crate) fn titles<'a>(processes: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<Vec<u32>, String> {
+    let mut titles: BTreeMap<Vec<u32>, String> = BTreeMap::new();
+    let mut named: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (process, name) in processes {
+        titles.entry(path(process)).or_insert_with(|| {
+            named.entry(clean(name)).or_default().push(process);
+            clean(name)
+        });
+    }
+    for (name, processes) in named.iter().filter(|(_, processes)| processes.len() > 1) {
+        for process in processes {
+            titles.insert(path(process), format!("{name} ({process})"));
         }
     }
-    actors
+    titles
 }
 
 fn table(story: &Story, items: &[Item], actors: &BTreeMap<Vec<u32>, Actor>, telling: &Telling<'_>) -> Grid {
@@ -209,7 +225,8 @@ fn grid(
     Grid { line_heading, columns, rows: items.iter().map(row).collect() }
 }
 
-fn path(text: &str) -> Vec<u32> {
+/// The path in the creation tree that a text names.
+pub(crate) fn path(text: &str) -> Vec<u32> {
     text.split('.').filter_map(|ordinal| ordinal.parse().ok()).collect()
 }
 
@@ -227,13 +244,10 @@ pub(crate) fn line(place: &Place, one_file: bool) -> String {
     if one_file { place.line.to_string() } else { format!("{}:{}", clean(&place.file), place.line) }
 }
 
-/// What a step read, with where that came from, what it wrote, what else there is to say, and where its process failed
-/// afterwards, before it came to another step.
+/// What a step read, with where that came from, what it wrote, what else there is to say, and where its
+/// process failed afterwards, before it came to another step.
 fn remarks(step: &StoryStep, failed: Option<Failed<'_>>, telling: &Telling<'_>) -> Vec<String> {
-    let reads = step.reads.iter().map(|read| match read.source {
-        None => format!("{} (initial)", value(read)),
-        Some(source) => format!("{} from step {}", value(read), source + 1),
-    });
+    let reads = step.reads.iter().map(read_text);
     let writes = step.writes.iter().map(value);
     let note = step.note.as_deref().map(clean).unwrap_or_default();
     let note: Vec<String> = note.split_inclusive("; ").map(|part| part.trim_end().to_owned()).collect();
@@ -273,6 +287,15 @@ fn enumeration(verb: &str, mut values: Vec<String>, telling: &Telling<'_>) -> Ve
     values.into_iter().enumerate().map(item).collect()
 }
 
-fn value(observed: &Observed) -> String {
+/// What was read, and from which step.
+pub(crate) fn read_text(read: &Observed) -> String {
+    match read.source {
+        None => format!("{} (initial)", value(read)),
+        Some(source) => format!("{} from step {}", value(read), source + 1),
+    }
+}
+
+/// A value with the name of what holds it.
+pub(crate) fn value(observed: &Observed) -> String {
     format!("{}={}", clean(&observed.name), clean(&observed.value))
 }

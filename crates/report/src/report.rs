@@ -3,7 +3,7 @@
 use mazurka_explore::{Algorithm, Counts, Published};
 use mazurka_program::{Failure, FailureKind, Schedule};
 
-use crate::executions::{FinalStates, ToldExecutions};
+use crate::executions::{Executions, FinalStates};
 use crate::replay::Story;
 use crate::wording::Wording;
 
@@ -115,7 +115,7 @@ pub struct Report {
     /// The distinct final states, if somebody asked for them.
     pub final_states: Option<FinalStates>,
     /// The complete executions, if somebody asked for them.
-    pub executions: Option<ToldExecutions>,
+    pub executions: Option<Executions>,
 }
 
 impl Report {
@@ -138,6 +138,16 @@ impl Report {
         }
     }
 
+    /// The schedule of the execution that it tells: the one that leads to the first failure, or else the one
+    /// that was run.
+    pub fn schedule(&self) -> Option<&Schedule> {
+        let replayed = match &self.method {
+            Method::Replay(schedule) => Some(schedule),
+            Method::Search(_) => None,
+        };
+        self.failures.iter().find_map(|failure| failure.schedule.as_ref()).or(replayed)
+    }
+
     /// The answer.
     pub fn verdict(&self) -> Verdict {
         match (self.failures.is_empty(), &self.reason) {
@@ -155,8 +165,8 @@ pub struct Counterexample {
     pub failure: Failure,
     /// The name of the process that did it, if one did.
     pub process: Option<String>,
-    /// In how many executions it was met; none if nobody counted them: the search ended with this one, or one schedule
-    /// was run.
+    /// In how many executions it was met; none if nobody counted them: the search ended with this one, or one
+    /// schedule was run.
     pub executions: Option<u64>,
     /// Whether its message was another in some of them: values that differ.
     pub varies: bool,

@@ -34,7 +34,8 @@ impl Writer<'_> {
     }
 }
 
-/// A schedule longer than this can't be an argument of a command (128 KiB on Linux, with some room for quotes).
+/// A schedule longer than this can't be an argument of a command (128 KiB on Linux, with some room for
+/// quotes).
 const LONGEST_ARGUMENT: usize = 120_000;
 
 /// The report as text.
@@ -130,7 +131,12 @@ fn states_text(counts: &Counts) -> String {
 
 /// A number of things.
 pub(crate) fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+    if count == 1 { format!("1 {what}") } else { format!("{count} {}", plural(what)) }
+}
+
+/// The plural of a noun.
+pub(crate) fn plural(noun: &str) -> String {
+    format!("{noun}{}", if noun.ends_with('s') { "es" } else { "s" })
 }
 
 /// A duration with three digits that mean something, in seconds.
@@ -300,12 +306,11 @@ pub(crate) fn headline(failure: &Failure) -> (String, String) {
     }
 }
 
-/// The step that failed: the last one of the process that did; or of all, where that took none.
+/// The step that failed.
 fn failed<'a>(story: &Story, failure: &'a Counterexample) -> Option<Failed<'a>> {
     let process = failure.process.as_deref();
-    let own = story.steps.iter().rposition(|step| Some(step.name.as_str()) == process);
-    let step = own.or(story.steps.len().checked_sub(1))?;
-    Some(Failed { step, who: process.filter(|_| own.is_none()), place: failure.failure.place.as_ref() })
+    let (step, own) = story.failing_step(process, story.steps.len())?;
+    Some(Failed { step, who: process.filter(|_| !own), place: failure.failure.place.as_ref() })
 }
 
 /// The processes that matter most: the one that failed, or those that wait.

@@ -10,7 +10,7 @@ use mazurka_program::Schedule;
 /// Every variable with what it means, as docs/rust.md has them. A test compares the two.
 const VARIABLES: [(&str, &str); 15] = [
     (REPLAY, "runs one schedule instead of searching: `v1:...`, or `@FILE` for a file that holds it"),
-    (ALGORITHM, "the algorithm: `optimal`, `source` or `naive`"),
+    (ALGORITHM, "the algorithm: `optimal`, `source`, `naive` or `random`"),
     (MAX_EXECUTIONS, "at most so many executions, of all kinds together"),
     (MAX_SECONDS, "at most so many seconds for each check: `10`, `0.5`"),
     (SEED, "the order of the search is drawn from this number"),
@@ -253,7 +253,7 @@ mod tests {
                 ALGORITHM,
                 "fast",
                 "MAZURKA_ALGORITHM=fast: fast is not an algorithm; there are naive, source, optimal, \
-                 optimal+observers, source+context and convergent",
+                 optimal+observers, source+context, convergent and random",
             ),
             (
                 REPLAY,
