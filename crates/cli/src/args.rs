@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use mazurka_explore::{Algorithm, Limits, Options, Order, Published, UnknownAlgorithm};
 
 use crate::executions::ExecutionArgs;
+use crate::front_end::FRONT_ENDS;
 
 /// Checks concurrent programs by running them under every interleaving that matters, and no other.
 #[derive(Debug, Parser)]
@@ -41,7 +42,7 @@ impl Command {
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_STATUS)]
+#[command(after_help = after_help())]
 pub struct CheckArgs {
     /// The program: a .maz file, or the .abs, C or C++ files of one program
     #[arg(required = true, value_name = "FILE")]
@@ -91,7 +92,7 @@ one ends the command.";
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_STATUS)]
+#[command(after_help = after_help())]
 pub struct CompareArgs {
     /// The program: a .maz file, or the .abs, C or C++ files of one program
     #[arg(required = true, value_name = "FILE")]
@@ -178,6 +179,23 @@ impl LimitArgs {
     }
 }
 
+/// The options of each front end, and the exit statuses.
+fn after_help() -> String {
+    let mut text = String::new();
+    for front_end in FRONT_ENDS {
+        let files: Vec<String> = front_end.extensions().iter().map(|known| format!(".{known}")).collect();
+        text += &format!("Options for {} files, after --:\n", files.join(", "));
+        for option in front_end.options().get_arguments() {
+            let value = option.get_value_names().filter(|_| option.get_action().takes_values());
+            let value = value.map_or(String::new(), |names| format!(" <{}>", names.join(" ")));
+            let name = format!("--{}{value}", option.get_long().unwrap_or_default());
+            text += &format!("      {name:26}  {}\n", option.get_help().cloned().unwrap_or_default());
+        }
+        text += "\n";
+    }
+    text + EXIT_STATUS
+}
+
 /// Each algorithm, in a line.
 fn algorithm_help() -> String {
     let widest = Algorithm::ALL.into_iter().map(|algorithm| algorithm.name().len()).max().unwrap_or(0);
@@ -244,7 +262,6 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
-    use crate::front_end::FRONT_ENDS;
 
     #[test]
     fn the_arguments_are_well_formed() {

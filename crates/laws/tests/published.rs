@@ -13,7 +13,7 @@ use mazurka_explore::{
 };
 use mazurka_litmus::{Litmus, LitmusRun, Source, compile, parse};
 use mazurka_oracle::{Budget, Deadlock, Failed, Truth, deadlock, known, truth};
-use mazurka_program::{Footprints, Label, Program, Run, State};
+use mazurka_program::{Footprints, Program, Run, State, Step};
 use mazurka_trace::Trace;
 use mazurka_trace::equivalence::{self, Key};
 
@@ -53,17 +53,9 @@ struct Seen {
 impl Seen {
     fn repeat(&mut self, trace: &Trace, run: &LitmusRun) -> Trace {
         self.again.rewind(0);
-        let (mut repeated, mut label) = (Trace::new(), Label::default());
-        for k in 0..trace.len() {
-            let path = run.names().path(trace.process(k));
-            let process = self.again.names().find(&path).expect("a process that was met");
-            assert!(self.again.enabled().contains(process), "step {k} can't be taken again");
-            let outcomes = self.again.alternatives(process);
-            label.clear();
-            self.again.step(process, trace.choice(k), &mut label).expect("a step that was taken");
-            repeated.push(process, trace.choice(k), outcomes, &label);
-        }
-        repeated
+        let step = |k| Step { process: run.names().path(trace.process(k)), choice: trace.choice(k) };
+        let steps: Vec<Step> = (0..trace.len()).map(step).collect();
+        Trace::along(&mut self.again, &steps, |_, _| {}).expect("steps that were taken")
     }
 }
 

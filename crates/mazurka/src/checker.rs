@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use mazurka_explore::{Limits, Options, Order};
 use mazurka_program::{Failure as Failed, FailureKind, Schedule};
-use mazurka_report::{Report as Inner, Story, Subject};
+use mazurka_report::{Replay, Report as Inner, Subject};
 
 pub use mazurka_explore::Algorithm;
 pub use mazurka_macros::test;
@@ -438,8 +438,8 @@ impl Plan {
 
     /// The report of a check that hangs, or that was ended by a signal.
     fn lost(&self, program: &Closure, lost: Lost) -> Inner {
-        let story = lost.schedule.clone().and_then(|schedule| self.retell(program, schedule, &lost));
-        task::lost_report(&self.task, lost, story, self.patience.unwrap_or_default())
+        let replay = lost.schedule.clone().and_then(|schedule| self.retell(program, schedule, &lost));
+        task::lost_report(&self.task, lost, replay, self.patience.unwrap_or_default())
     }
 
     /// The report of a search that ended in a step without an end: a stack overflowed, a destructor panicked during a panic. Nothing
@@ -453,7 +453,7 @@ impl Plan {
             && let (Some(schedule), Some(process)) = (self.task.pulse.schedule(), only.failure.process)
         {
             let lost = Lost::in_last_step(&self.task.pulse, process);
-            only.story = self.retell(program, schedule.clone(), &lost);
+            only.replay = self.retell(program, schedule.clone(), &lost);
             (only.process, only.schedule) = (Some(lost.name), Some(schedule));
         }
         inner
@@ -461,7 +461,7 @@ impl Plan {
 
     /// How it came to that: run once more, on another thread, up to the step that has no end. If that does not come to an end
     /// soon, it is not told: patience was had once.
-    fn retell(&self, program: &Closure, schedule: Schedule, lost: &Lost) -> Option<Story> {
+    fn retell(&self, program: &Closure, schedule: Schedule, lost: &Lost) -> Option<Replay> {
         let pulse: Arc<Pulse> = Arc::default();
         let again = program.again(Settings { heartbeat: pulse.clone(), ..self.settings.clone() });
         let hang = self.patience.map(|patience| patience / 4);

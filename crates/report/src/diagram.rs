@@ -18,7 +18,7 @@ use mazurka_program::{
 use mazurka_trace::{HappensBefore, Trace};
 
 use crate::interleaving::{path, read_text, titles, value};
-use crate::replay::{End, Misfit, StoryStep, follow_explained, replay};
+use crate::replay::{Misfit, ReplayEnd, ReplayStep, follow_explained, replay};
 use crate::style::{clean, short_operation};
 use crate::text::headline;
 use crate::wording::Wording;
@@ -109,15 +109,15 @@ impl Diagram {
         schedule: &Schedule,
         wording: &Wording,
     ) -> Result<Diagram, Misfit> {
-        let story = replay(program, schedule)?;
+        let replay = replay(program, schedule)?;
         // Where the last step stopped the run, those before it are drawn.
-        let taken = &schedule.steps[..story.steps.len()];
+        let taken = &schedule.steps[..replay.steps.len()];
         let trace = settled(program, |run| Trace::along(run, taken, |_, _| {}));
-        let acting = story.steps.iter().map(|step| (step.process.as_str(), step.name.as_str()));
-        let stuck = if story.end == End::Deadlock { story.waiting.as_slice() } else { &[] };
+        let acting = replay.steps.iter().map(|step| (step.process.as_str(), step.name.as_str()));
+        let stuck = if replay.end == ReplayEnd::Deadlock { replay.waiting.as_slice() } else { &[] };
         let idle = stuck.iter().map(|wait| (wait.process.as_str(), wait.name.as_str()));
         let titles = titles(acting.chain(idle));
-        let mut steps: Vec<DrawnStep> = story
+        let mut steps: Vec<DrawnStep> = replay
             .steps
             .iter()
             .map(|step| DrawnStep {
@@ -125,8 +125,8 @@ impl Diagram {
                 marked: false,
             })
             .collect();
-        for failed in story.failures.iter().filter(|failed| failed.failure.kind != FailureKind::Deadlock) {
-            if let Some((at, _)) = story.failing_step(failed.process.as_deref(), failed.steps) {
+        for failed in replay.failures.iter().filter(|failed| failed.failure.kind != FailureKind::Deadlock) {
+            if let Some((at, _)) = replay.failing_step(failed.process.as_deref(), failed.steps) {
                 steps[at].marked = true;
             }
         }
@@ -147,13 +147,13 @@ impl Diagram {
             steps,
             order: trace.map(|trace| immediate_order(&trace)).unwrap_or_default(),
             waiting: waiting.collect(),
-            failures: story.failures.iter().map(|failed| failure_text(&failed.failure)).collect(),
+            failures: replay.failures.iter().map(|failed| failure_text(&failed.failure)).collect(),
             lifelines: titles.into_values().collect(),
         })
     }
 }
 
-fn activation(step: &StoryStep, lifeline: &str) -> Activation {
+fn activation(step: &ReplayStep, lifeline: &str) -> Activation {
     let reads = step.reads.iter().map(|read| format!("reads {}", read_text(read)));
     let writes = step.writes.iter().map(|write| format!("writes {}", value(write)));
     let lines = reads.chain(writes).chain(step.note.clone());

@@ -9,7 +9,7 @@ use mazurka_program::{Explain, Label, Program, Run, Schedule, State, follow, set
 use mazurka_trace::Trace;
 
 use crate::collect::schedule_of;
-use crate::replay::{End, Misfit, Story, replay};
+use crate::replay::{Misfit, Replay, ReplayEnd, replay};
 use crate::report::{Method, Report};
 use crate::style::{Paint, Tone, clean};
 use crate::text::counted;
@@ -60,13 +60,13 @@ pub struct ListedExecution {
     /// How to run it again.
     pub schedule: Schedule,
     /// What happened.
-    pub story: Story,
+    pub replay: Replay,
 }
 
 impl ListedExecution {
     /// Whether it ended in a deadlock.
     pub fn is_deadlock(&self) -> bool {
-        self.story.end == End::Deadlock
+        self.replay.end == ReplayEnd::Deadlock
     }
 }
 
@@ -137,7 +137,7 @@ impl Recorder {
         }
         if self.recording.traces {
             let told = |schedule: &Schedule| {
-                Ok(ListedExecution { schedule: schedule.clone(), story: replay(program, schedule)? })
+                Ok(ListedExecution { schedule: schedule.clone(), replay: replay(program, schedule)? })
             };
             let listed = self.schedules.iter().map(told).collect::<Result<_, Misfit>>()?;
             report.executions = Some(Executions { listed, left_out: self.left_out });
@@ -226,15 +226,15 @@ impl FinalStates {
 }
 
 impl Executions {
-    /// The executions as text; `story` tells the steps of one.
-    pub(crate) fn text(&self, paint: Paint, story: &dyn Fn(&Story) -> String) -> String {
+    /// The executions as text; `steps` writes those of one.
+    pub(crate) fn text(&self, paint: Paint, steps: &dyn Fn(&Replay) -> String) -> String {
         let all = self.listed.len() as u64 + self.left_out;
         let mut text = String::new();
         for (at, execution) in self.listed.iter().enumerate() {
             let deadlock = if execution.is_deadlock() { " (deadlock)" } else { "" };
             let heading = format!("execution {} of {all}{deadlock}:", at + 1);
             text += &format!("{} {}\n", paint.paint(Tone::Heading, &heading), execution.schedule);
-            text += &format!("{}\n", story(&execution.story));
+            text += &format!("{}\n", steps(&execution.replay));
         }
         if self.left_out > 0 {
             text += &format!("only the first {} of {all} complete executions are told\n", self.listed.len());

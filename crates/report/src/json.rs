@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::comparison::{Comparison, ComparisonRow};
 use crate::executions::{Executions, FinalState, FinalStates, ListedExecution};
-use crate::replay::{Story, StoryStep, Waiting};
+use crate::replay::{Replay, ReplayStep, Waiting};
 use crate::report::{Counterexample, Leak, Method, Report, Verdict};
 
 /// The version of the schema.
@@ -41,7 +41,7 @@ pub fn json(report: &Report) -> String {
     if !report.leaks.is_empty() {
         fields.push(("leaks", list(&report.leaks, leak)));
     }
-    fields.extend(report.story.as_ref().map(|story| ("trace", trace(story))));
+    fields.extend(report.replay.as_ref().map(|replay| ("trace", trace(replay))));
     fields.extend(report.final_states.as_ref().map(|states| ("final_states", final_states(states))));
     fields.extend(report.executions.as_ref().map(|executions| ("traces", traces(executions))));
     object(&fields)
@@ -158,17 +158,17 @@ fn bare_failure(failure: &Failure) -> [Field; 3] {
 }
 
 fn failure(failure: &Counterexample) -> String {
-    let story = failure.story.as_ref();
+    let replay = failure.replay.as_ref();
     let mut fields = bare_failure(&failure.failure).to_vec();
     fields.extend([
         ("process", text(&failure.process)),
         ("executions", text(failure.executions)),
         ("schedule", text(failure.schedule.as_ref().map(ToString::to_string))),
-        ("trace", story.map_or("[]".to_owned(), trace)),
-        ("trace_omitted", text(story.is_none())),
+        ("trace", replay.map_or("[]".to_owned(), trace)),
+        ("trace_omitted", text(replay.is_none())),
     ]);
-    let deadlocked = story.filter(|_| failure.is_deadlock());
-    fields.extend(deadlocked.map(|story| ("waiting", list(&story.waiting, waiting))));
+    let deadlocked = replay.filter(|_| failure.is_deadlock());
+    fields.extend(deadlocked.map(|replay| ("waiting", list(&replay.waiting, waiting))));
     object(&fields)
 }
 
@@ -206,15 +206,15 @@ fn execution(execution: &ListedExecution) -> String {
     object(&[
         ("schedule", text(execution.schedule.to_string())),
         ("deadlock", text(execution.is_deadlock())),
-        ("trace", trace(&execution.story)),
+        ("trace", trace(&execution.replay)),
     ])
 }
 
-fn trace(story: &Story) -> String {
-    list(story.steps.iter().enumerate(), |(at, told)| step(at + 1, told))
+fn trace(replay: &Replay) -> String {
+    list(replay.steps.iter().enumerate(), |(at, told)| step(at + 1, told))
 }
 
-fn step(number: usize, step: &StoryStep) -> String {
+fn step(number: usize, step: &ReplayStep) -> String {
     // The initial value has no step as its source.
     let read = |Observed { name, value, source }: &Observed| {
         object(&[("name", text(name)), ("value", text(value)), ("source", text(source.map(|at| at + 1)))])

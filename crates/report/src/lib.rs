@@ -1,9 +1,9 @@
 //! Verdicts for people and machines.
 //!
 //! [`check()`] runs a search and makes a [`Report`] of it: a verdict, counts, and for each failure the
-//! schedule that leads to it, run once more so that its story can be told step by step. [`check_schedule`]
+//! schedule that leads to it, run once more so that it can be shown step by step. [`check_schedule`]
 //! does the same for one schedule; [`comparison_row`] makes a row of a [`Comparison`] of several algorithms,
-//! without stories. A report is written as text for people ([`text()`]) or as JSON for machines (`json()`, of
+//! without replays. A report is written as text for people ([`text()`]) or as JSON for machines (`json()`, of
 //! the feature of that name).
 //!
 //! Nothing below this crate formats for people, and nothing here knows an algorithm or a front end.
@@ -43,7 +43,7 @@ pub use executions::{Executions, FinalState, FinalStates, ListedExecution, Recor
 pub use json::json;
 #[cfg(feature = "progress")]
 pub use progress::Progress;
-pub use replay::{End, Misfit, Story, StoryFailure, StoryStep, Waiting, replay};
+pub use replay::{Misfit, Replay, ReplayEnd, ReplayFailure, ReplayStep, Waiting, replay};
 pub use report::{Counterexample, Leak, Method, Report, Subject, Verdict};
 pub use style::clean;
 pub use text::{TextOptions, text};

@@ -2,7 +2,7 @@
 //!
 //! A schedule comes from a search or from a person. It is run on a fresh run of the program, step by step,
 //! and each step is checked before it is taken, so that a schedule of another program (or of another version
-//! of this one) is refused with the step that does not fit. What comes out is a [`Story`]: names instead of
+//! of this one) is refused with the step that does not fit. What comes out is a [`Replay`]: names instead of
 //! numbers of processes, and nothing that refers to the run.
 
 use std::fmt;
@@ -16,18 +16,18 @@ use crate::collect;
 
 /// A run of one schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Story {
+pub struct Replay {
     /// What was done, in order.
-    pub steps: Vec<StoryStep>,
+    pub steps: Vec<ReplayStep>,
     /// Who waits at the end, and for what.
     pub waiting: Vec<Waiting>,
     /// What went wrong, in the order in which it did.
-    pub failures: Vec<StoryFailure>,
+    pub failures: Vec<ReplayFailure>,
     /// How it ended.
-    pub end: End,
+    pub end: ReplayEnd,
 }
 
-impl Story {
+impl Replay {
     /// Of the first so many steps the one that failed: the last one of the process that did; or of all, where
     /// that took none. And whether it is one of the process.
     pub(crate) fn failing_step(&self, process: Option<&str>, steps: usize) -> Option<(usize, bool)> {
@@ -36,9 +36,9 @@ impl Story {
     }
 }
 
-/// Something that went wrong in a story.
+/// Something that went wrong in a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoryFailure {
+pub struct ReplayFailure {
     /// The number of steps that had been taken when it had.
     pub steps: usize,
     /// What it is.
@@ -49,7 +49,7 @@ pub struct StoryFailure {
 
 /// A step that was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoryStep {
+pub struct ReplayStep {
     /// The process as a path in the creation tree: `0.1`.
     pub process: String,
     /// The process as people call it: `worker[1]`.
@@ -66,12 +66,12 @@ pub struct StoryStep {
     pub place: Option<Place>,
 }
 
-impl StoryStep {
+impl ReplayStep {
     /// A step that a run has taken and told.
-    pub fn new<R: Explain>(run: &R, told: Explanation) -> StoryStep {
+    pub fn new<R: Explain>(run: &R, told: Explanation) -> ReplayStep {
         let Explanation { process, operation, reads, writes, note, place } = told;
         let path = run.names().display(process).to_string();
-        StoryStep { process: path, name: run.process_name(process), operation, reads, writes, note, place }
+        ReplayStep { process: path, name: run.process_name(process), operation, reads, writes, note, place }
     }
 }
 
@@ -94,7 +94,7 @@ pub struct Waiting {
 
 /// How the run of a schedule ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ReplayEnd {
     /// All processes finished.
     Finished,
     /// Nobody can go on, and some wait.
@@ -105,7 +105,7 @@ pub enum End {
     Early(Vec<String>),
     /// The program reached a bound of its front end.
     Bound(String),
-    /// The run itself broke; the failure is the last of the story.
+    /// The run itself broke; the failure is the last of the replay.
     Broken,
 }
 
@@ -130,23 +130,23 @@ impl std::error::Error for Misfit {}
 ///
 /// # Errors
 /// If a step of the schedule is not possible where it stands.
-pub fn replay<P: Program<Run: Explain>>(program: &P, schedule: &Schedule) -> Result<Story, Misfit> {
+pub fn replay<P: Program<Run: Explain>>(program: &P, schedule: &Schedule) -> Result<Replay, Misfit> {
     settled(program, |run| replay_once(run, schedule))
 }
 
-fn replay_once<R: Explain>(run: &mut R, schedule: &Schedule) -> Result<Story, Misfit> {
+fn replay_once<R: Explain>(run: &mut R, schedule: &Schedule) -> Result<Replay, Misfit> {
     let mut steps = Vec::new();
     let mut failures = Vec::new();
     note_failures(run, 0, &mut failures);
     let stop = follow_explained(run, schedule, |run, process, choice| {
         let told = run.step_explained(process, choice)?;
-        steps.push(StoryStep::new(run, told));
+        steps.push(ReplayStep::new(run, told));
         note_failures(run, steps.len(), &mut failures);
         Ok(())
     })?;
     let waiting = waiting(run);
     let end = end(run, &waiting, stop, steps.len(), &mut failures);
-    Ok(Story { steps, waiting, failures, end })
+    Ok(Replay { steps, waiting, failures, end })
 }
 
 /// Follows a schedule. Gives why the run stopped in a step, if it did.
@@ -192,15 +192,15 @@ fn why_not_enabled<R: Explain>(run: &R, process: ProcessId) -> String {
     if run.assumed() { "it has finished, or its assumption was false" } else { "it has finished" }.to_owned()
 }
 
-fn note_failures<R: Explain>(run: &R, steps: usize, failures: &mut Vec<StoryFailure>) {
+fn note_failures<R: Explain>(run: &R, steps: usize, failures: &mut Vec<ReplayFailure>) {
     for failure in run.failures().iter().skip(failures.len()) {
-        failures.push(story_failure(run, steps, failure.clone()));
+        failures.push(replay_failure(run, steps, failure.clone()));
     }
 }
 
-fn story_failure<R: Explain>(run: &R, steps: usize, failure: Failure) -> StoryFailure {
+fn replay_failure<R: Explain>(run: &R, steps: usize, failure: Failure) -> ReplayFailure {
     let process = failure.process.map(|p| run.process_name(p));
-    StoryFailure { steps, failure, process }
+    ReplayFailure { steps, failure, process }
 }
 
 fn waiting<R: Explain>(run: &R) -> Vec<Waiting> {
@@ -221,28 +221,28 @@ fn end<R: Explain>(
     waiting: &[Waiting],
     stop: Option<Stop>,
     steps: usize,
-    failures: &mut Vec<StoryFailure>,
-) -> End {
+    failures: &mut Vec<ReplayFailure>,
+) -> ReplayEnd {
     match stop {
         Some(Stop::Broken(failure)) => {
-            failures.push(story_failure(run, steps, failure));
-            return End::Broken;
+            failures.push(replay_failure(run, steps, failure));
+            return ReplayEnd::Broken;
         }
-        Some(stop) => return End::Bound(stop.reason().to_owned()),
+        Some(stop) => return ReplayEnd::Bound(stop.reason().to_owned()),
         None => {}
     }
     if !run.enabled().is_empty() {
         let mut enabled: Vec<ProcessId> = run.enabled().iter().collect();
         enabled.sort_by(|&a, &b| run.names().compare(a, b));
-        return End::Early(enabled.into_iter().map(|p| run.process_name(p)).collect());
+        return ReplayEnd::Early(enabled.into_iter().map(|p| run.process_name(p)).collect());
     }
     if run.assumed() {
-        return End::Assumed;
+        return ReplayEnd::Assumed;
     }
     if waiting.is_empty() || run.ended_early() {
-        return End::Finished;
+        return ReplayEnd::Finished;
     }
     let deadlock = collect::deadlock_of(run, run.explain_waiting());
-    failures.push(story_failure(run, steps, deadlock));
-    End::Deadlock
+    failures.push(replay_failure(run, steps, deadlock));
+    ReplayEnd::Deadlock
 }

@@ -4,7 +4,7 @@ use mazurka_explore::{Algorithm, Counts, Published};
 use mazurka_program::{Failure, FailureKind, Schedule};
 
 use crate::executions::{Executions, FinalStates};
-use crate::replay::Story;
+use crate::replay::Replay;
 use crate::wording::Wording;
 
 /// What was checked, as the user named it.
@@ -106,12 +106,12 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Memory that was never freed though nothing points to it any more: warnings, which change no verdict.
     pub leaks: Vec<Leak>,
-    /// The failures, each with its story.
+    /// The failures, each with its replay.
     pub failures: Vec<Counterexample>,
     /// Whether there were more failures than are kept.
     pub more_failures: bool,
     /// What happened in a replay that met no failure.
-    pub story: Option<Story>,
+    pub replay: Option<Replay>,
     /// The distinct final states, if somebody asked for them.
     pub final_states: Option<FinalStates>,
     /// The complete executions, if somebody asked for them.
@@ -132,7 +132,7 @@ impl Report {
             leaks: Vec::new(),
             failures: Vec::new(),
             more_failures: false,
-            story: None,
+            replay: None,
             final_states: None,
             executions: None,
         }
@@ -173,7 +173,7 @@ pub struct Counterexample {
     /// The shortest part of the first of these executions that shows it. None if the search itself broke.
     pub schedule: Option<Schedule>,
     /// That schedule, told. None if there is no schedule, or if the report would have grown too large.
-    pub story: Option<Story>,
+    pub replay: Option<Replay>,
 }
 
 impl Counterexample {

@@ -60,9 +60,9 @@ fn the_first_failure_ends_the_search_and_its_story_ends_with_it() {
     assert!(report.reason.as_ref().unwrap().starts_with("the search stopped at the first failure"));
     let failure = &report.failures[0];
     assert_eq!((failure.failure.kind, failure.process.as_deref()), (FailureKind::Assertion, Some("p0")));
-    let story = failure.story.as_ref().unwrap();
-    assert_eq!(story.steps.len(), failure.schedule.as_ref().unwrap().steps.len());
-    assert_eq!(story.steps.last().unwrap().operation, "Expect(0, 2)");
+    let replay = failure.replay.as_ref().unwrap();
+    assert_eq!(replay.steps.len(), failure.schedule.as_ref().unwrap().steps.len());
+    assert_eq!(replay.steps.last().unwrap().operation, "Expect(0, 2)");
 }
 
 #[test]
@@ -399,8 +399,8 @@ fn a_narrow_terminal_breaks_remarks() {
     let options =
         TextOptions { width: 50, colour: false, full_trace: false, replay_command: &replay_command };
     let text = super::text(&report, &options);
-    let story: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("  step")).collect();
-    assert!(story.iter().all(|line| line.len() <= 50), "{text}");
+    let replay: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("  step")).collect();
+    assert!(replay.iter().all(|line| line.len() <= 50), "{text}");
     assert!(text.contains("\n>    5     3  p0       Expect(0, 2)  reads x=1\n"), "{text}");
 }
 

@@ -184,6 +184,7 @@ fn help_and_version_are_no_errors() {
             "Exit status: 0 ",
             "  naive              every interleaving\n",
             "  optimal            each Mazurkiewicz trace exactly once (the default)\n",
+            "Options for .c, .cc, .cpp, .cxx files, after --:\n      --races <RULE>              What accesses are that race",
             "  random             random walks, for what is too large to be searched; never exhaustive\n",
         ],
     );

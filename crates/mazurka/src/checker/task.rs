@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mazurka_explore::{Algorithm, Counts, Ending, Limits, Monitor, Options, explore};
-use mazurka_program::{Explain, Explanation, Footprints, Program, Run, Schedule, Step};
+use mazurka_program::{Explain, Explanation, Footprints, Program, Run, Schedule, Step, follow};
 use mazurka_report::{
-    Counterexample, End, Report as Inner, Story, StoryStep, Subject, check, check_schedule,
+    Counterexample, Replay, ReplayEnd, ReplayStep, Report as Inner, Subject, check, check_schedule,
 };
 use mazurka_trace::Trace;
 
@@ -69,9 +69,9 @@ impl Task {
         let Some(failure) = probe::difference(program) else { return self.nothing(internal(what)) };
         let mut report = self.nothing("the program did not repeat what it had done".to_owned());
         report.counts = self.pulse.counts();
-        let (process, schedule, story) = (None, None, None);
+        let (process, schedule, replay) = (None, None, None);
         let (executions, varies) = (None, false);
-        report.failures.push(Counterexample { failure, process, executions, varies, schedule, story });
+        report.failures.push(Counterexample { failure, process, executions, varies, schedule, replay });
         report
     }
 
@@ -137,40 +137,40 @@ fn scout(program: &Closure, executions: u64) -> bool {
 }
 
 /// The steps up to one in which a thread was lost, told; and that one, as far as it can be.
-pub(super) fn tell_lost(program: &Closure, schedule: &Schedule, lost: &Lost) -> Option<Story> {
+pub(super) fn tell_lost(program: &Closure, schedule: &Schedule, lost: &Lost) -> Option<Replay> {
     let (last, before) = schedule.steps.split_last()?;
     let mut run = program.start(Footprints::Dynamic);
     run.never_runs_out();
     let steps = steps_to_loss(&mut run, before, last, lost);
     // To end the execution would be to let the thread go on to where it was lost, or to unwind what the one that hangs works with.
     std::mem::forget(run);
-    Some(Story { steps: steps?, waiting: Vec::new(), failures: Vec::new(), end: End::Early(Vec::new()) })
+    Some(Replay {
+        steps: steps?,
+        waiting: Vec::new(),
+        failures: Vec::new(),
+        end: ReplayEnd::Early(Vec::new()),
+    })
 }
 
-fn steps_to_loss(run: &mut ClosureRun, before: &[Step], last: &Step, lost: &Lost) -> Option<Vec<StoryStep>> {
+fn steps_to_loss(run: &mut ClosureRun, before: &[Step], last: &Step, lost: &Lost) -> Option<Vec<ReplayStep>> {
     let mut steps = Vec::new();
-    for step in before {
-        let process = run.names().find(&step.process).filter(|&process| run.enabled().contains(process))?;
-        let told = run.step_explained(process, step.choice).ok()?;
-        steps.push(story_step(run, told));
-    }
+    let followed = follow(run, before, |run, process, choice| {
+        let told = run.step_explained(process, choice)?;
+        steps.push(ReplayStep::new(run, told));
+        Ok(())
+    });
+    followed.ok()?;
     let process = run.names().find(&last.process)?;
     let (operation, place) = run.comes_to(process)?;
     let note = lost.note(&run.process_name(process));
     let (reads, writes) = (Vec::new(), Vec::new());
     let told = Explanation { process, operation, reads, writes, note: Some(note), place: Some(place) };
-    steps.push(story_step(run, told));
+    steps.push(ReplayStep::new(run, told));
     Some(steps)
 }
 
-fn story_step(run: &ClosureRun, told: Explanation) -> StoryStep {
-    let Explanation { process, operation, reads, writes, note, place } = told;
-    let path = run.names().display(process).to_string();
-    StoryStep { process: path, name: run.process_name(process), operation, reads, writes, note, place }
-}
-
 /// The report of a check that hangs, or that was ended by a signal.
-pub(super) fn lost_report(task: &Task, lost: Lost, story: Option<Story>, patience: Duration) -> Inner {
+pub(super) fn lost_report(task: &Task, lost: Lost, replay: Option<Replay>, patience: Duration) -> Inner {
     let why = match lost.fate {
         Fate::Crashed(_) | Fate::Failed => "the search can't go on after this".to_owned(),
         Fate::Hangs => format!(
@@ -186,7 +186,7 @@ pub(super) fn lost_report(task: &Task, lost: Lost, story: Option<Story>, patienc
         executions: None,
         varies: false,
         schedule: lost.schedule,
-        story,
+        replay,
     });
     report
 }
