@@ -1,13 +1,12 @@
 //! The table of active objects: what `optimal` does on the programs of `bench/abs`, and what it should.
 
-use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use mazurka_abs::{Abs, AbsRun, Dependence, FinalStates, Options as Reading, Settings, Source, compile};
-use mazurka_explore::{Algorithm, Counts, Ending, Monitor, Options, Order, explore};
-use mazurka_trace::Trace;
+use mazurka_abs::{Abs, Dependence, Options as Reading, Settings, Source, compile};
+use mazurka_explore::{Algorithm, Counts, Options, Order, explore};
+use mazurka_report::{Recorder, Recording};
 
 use crate::abs_programs::program;
 
@@ -78,22 +77,6 @@ fn row(line: &str) -> Option<Expected> {
     })
 }
 
-#[derive(Default)]
-struct States(FinalStates);
-
-impl Monitor<AbsRun> for States {
-    fn execution(&mut self, ending: Ending, _: &Trace, run: &AbsRun, _: &Counts) -> ControlFlow<()> {
-        if matches!(ending, Ending::Complete { .. }) {
-            self.0.note(run);
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn begin_again(&mut self) {
-        *self = States::default();
-    }
-}
-
 /// Runs the search of a row.
 ///
 /// # Errors
@@ -104,13 +87,13 @@ pub fn run(row: &Expected, algorithm: Algorithm, order: Order) -> Result<Found, 
     let model = compile(&[source], &Reading::default())
         .map_err(|errors| errors.first().map_or(String::new(), |error| error.message.clone()))?;
     let abs = Abs::new(model, Settings { dependence: row.dependence, ..Settings::default() });
-    let mut states = States::default();
+    let mut recorder = Recorder::new(Recording { final_states: true, ..Recording::default() });
     let begun = Instant::now();
-    let summary = explore(&abs, algorithm, &Options { order, ..Options::default() }, &mut states);
+    let summary = explore(&abs, algorithm, &Options { order, ..Options::default() }, &mut recorder);
     let seconds = begun.elapsed().as_secs_f64();
     match summary.not_exhaustive {
         Some(reason) => Err(reason.to_string()),
-        None => Ok(Found { counts: summary.counts, final_states: states.0.count(), seconds }),
+        None => Ok(Found { counts: summary.counts, final_states: recorder.final_states().count(), seconds }),
     }
 }
 

@@ -259,7 +259,7 @@ fn search(ours: &Ours, algorithm: Algorithm) -> Result<Found, String> {
     };
     let found = |early| Found { counts: summary.counts, final_states: ends.0.len(), early };
     match summary.not_exhaustive {
-        None | Some(NotExhaustive::AsPublished(_)) => Ok(found(false)),
+        None | Some(NotExhaustive::ByDesign(_)) => Ok(found(false)),
         Some(NotExhaustive::Time(_) | NotExhaustive::Executions(_)) => Ok(found(true)),
         Some(reason) => Err(reason.to_string()),
     }

@@ -6,16 +6,12 @@
 pub mod language;
 pub mod model;
 
-mod diagram;
 mod machine;
-mod outcomes;
 pub mod value;
 
-pub use diagram::{Diagram, run_of};
 pub use language::{Diagnostic, Dialect, Options, Source, compile, files, place, render};
 
 pub use machine::{
     Abs, AbsRun, AwaitTrue, CallMade, Dependence, ObjectOrder, SegmentEnd, SegmentRecord, SegmentStart,
     Settings, TaskOrder, Uncaught,
 };
-pub use outcomes::{FinalState, FinalStates};

@@ -40,6 +40,7 @@
 //! Under [`TaskOrder`] or [`ObjectOrder`] who may run depends on everybody. Then all steps are dependent by
 //! one location, and each is guarded by it.
 
+mod activation;
 mod builtin;
 mod code;
 mod compile;

@@ -72,7 +72,7 @@ fn reads_and_writes_with_their_sources() {
             "start -> return reads SharedImp_1.z = -1 of step 2",
         ]
     );
-    assert_eq!(run.final_state_terms(), ["object(SharedImp_1,'SharedImp',[field(z,-1),field(x,0)])"]);
+    assert_eq!(run.state_terms().unwrap(), ["object(SharedImp_1,'SharedImp',[field(z,-1),field(x,0)])"]);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_segment_as_data() {
     let second = run.step_recorded(task, 0, &mut Label::default()).expect("a step");
     assert_eq!((second.object.as_deref(), second.printed), (Some("C_1"), vec!["hi".to_owned()]));
     assert_eq!(second.end, SegmentEnd::Suspended);
-    assert_eq!(run.final_state_terms(), ["object(C_1,'C',[field(seen,list[4])])"]);
+    assert_eq!(run.state_terms().unwrap(), ["object(C_1,'C',[field(seen,list[4])])"]);
     let third = run.step_recorded(task, 0, &mut Label::default()).expect("a step");
     assert_eq!((third.start, third.end), (SegmentStart::Resumes, SegmentEnd::Returned("8".to_owned())));
     let last = run.step_recorded(main, 0, &mut Label::default()).expect("a step");

@@ -6,6 +6,9 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use mazurka_explore::{Algorithm, Limits, Options, Order, Published, UnknownAlgorithm};
 
+use crate::executions::ExecutionArgs;
+use crate::front_end::FRONT_ENDS;
+
 /// Checks concurrent programs by running them under every interleaving that matters, and no other.
 #[derive(Debug, Parser)]
 #[command(name = "mazurka", version, subcommand_required = true, arg_required_else_help = true)]
@@ -39,14 +42,14 @@ impl Command {
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_STATUS)]
+#[command(after_help = after_help())]
 pub struct CheckArgs {
     /// The program: a .maz file, or the .abs, C or C++ files of one program
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// How to search: naive, source, optimal, optimal+observers, source+context or convergent
-    #[arg(long, value_name = "NAME", default_value = "optimal")]
+    /// How to search.
+    #[arg(long, value_name = "NAME", default_value = "optimal", hide_default_value = true, help = algorithm_help())]
     pub algorithm: String,
 
     /// Print one JSON object instead of text
@@ -73,8 +76,12 @@ pub struct CheckArgs {
     #[arg(long)]
     pub full_trace: bool,
 
-    /// Options for the front end, after --: --param NAME=VALUE, for .abs others (docs/abs.md), for C those of the compiler and
-    /// others (docs/native.md)
+    /// What to tell of executions besides failures.
+    #[command(flatten)]
+    pub executions: ExecutionArgs,
+
+    /// Options for the front end, after --: --param NAME=VALUE, for .abs others (docs/abs.md), for C those of
+    /// the compiler and others (docs/native.md)
     #[arg(last = true, value_name = "FRONT-END OPTIONS")]
     pub front_end: Vec<String>,
 }
@@ -85,7 +92,7 @@ one ends the command.";
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_STATUS)]
+#[command(after_help = after_help())]
 pub struct CompareArgs {
     /// The program: a .maz file, or the .abs, C or C++ files of one program
     #[arg(required = true, value_name = "FILE")]
@@ -107,8 +114,8 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub limits: LimitArgs,
 
-    /// Options for the front end, after --: --param NAME=VALUE, for .abs others (docs/abs.md), for C those of the compiler and
-    /// others (docs/native.md)
+    /// Options for the front end, after --: --param NAME=VALUE, for .abs others (docs/abs.md), for C those of
+    /// the compiler and others (docs/native.md)
     #[arg(last = true, value_name = "FRONT-END OPTIONS")]
     pub front_end: Vec<String>,
 }
@@ -120,8 +127,8 @@ pub struct PrintArgs {
     pub file: PathBuf,
 }
 
-/// What a search may keep if nobody says otherwise: a program that creates processes forever must not take the machine
-/// down.
+/// What a search may keep if nobody says otherwise: a program that creates processes forever must not take
+/// the machine down.
 const MEMORY: u64 = 4 << 30;
 
 /// When to stop early, and in which order to go.
@@ -170,6 +177,33 @@ impl LimitArgs {
         let order = self.seed.map_or(Order::Natural, Order::Shuffled);
         Options { order, limits, keep_going, ..Options::default() }
     }
+}
+
+/// The options of each front end, and the exit statuses.
+fn after_help() -> String {
+    let mut text = String::new();
+    for front_end in FRONT_ENDS {
+        let files: Vec<String> = front_end.extensions().iter().map(|known| format!(".{known}")).collect();
+        text += &format!("Options for {} files, after --:\n", files.join(", "));
+        for option in front_end.options().get_arguments() {
+            let value = option.get_value_names().filter(|_| option.get_action().takes_values());
+            let value = value.map_or(String::new(), |names| format!(" <{}>", names.join(" ")));
+            let name = format!("--{}{value}", option.get_long().unwrap_or_default());
+            text += &format!("      {name:26}  {}\n", option.get_help().cloned().unwrap_or_default());
+        }
+        text += "\n";
+    }
+    text + EXIT_STATUS
+}
+
+/// Each algorithm, in a line.
+fn algorithm_help() -> String {
+    let widest = Algorithm::ALL.into_iter().map(|algorithm| algorithm.name().len()).max().unwrap_or(0);
+    let line = |algorithm: Algorithm| {
+        let default = if algorithm == Algorithm::Optimal { " (the default)" } else { "" };
+        format!("\n  {:widest$}  {}{default}", algorithm.name(), algorithm.summary())
+    };
+    format!("How to search:{}", Algorithm::ALL.map(line).concat())
 }
 
 /// The algorithm of a name.
@@ -228,16 +262,11 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
-    use crate::abs::AbsOptions;
-    use crate::litmus::LitmusOptions;
-    use crate::native::NativeOptions;
 
     #[test]
     fn the_arguments_are_well_formed() {
         Cli::command().debug_assert();
-        LitmusOptions::command().debug_assert();
-        AbsOptions::command().debug_assert();
-        NativeOptions::command().debug_assert();
+        FRONT_ENDS.iter().for_each(|front_end| front_end.options().debug_assert());
     }
 
     #[test]
@@ -261,7 +290,7 @@ mod tests {
     fn the_page_of_the_command_names_exactly_its_options() {
         let page = include_str!("../../../docs/command.md");
         let mut options = BTreeSet::new();
-        let front_ends = [LitmusOptions::command(), AbsOptions::command(), NativeOptions::command()];
+        let front_ends = FRONT_ENDS.map(|front_end| front_end.options());
         for command in Cli::command().get_subcommands().chain(&front_ends) {
             for argument in command.get_arguments() {
                 options.extend(argument.get_long().map(|long| format!("--{long}")));
@@ -273,6 +302,37 @@ mod tests {
         assert_eq!(options, documented);
         for command in Cli::command().get_subcommands() {
             assert!(page.contains(&format!("mazurka {}", command.get_name())), "{}", command.get_name());
+        }
+    }
+
+    /// The first cell and the second of the rows of a table of a page, the table being the one with this
+    /// heading.
+    fn rows<'a>(page: &'a str, heading: &str) -> Vec<(&'a str, &'a str)> {
+        let table = page.lines().skip_while(|line| !line.starts_with(heading)).skip(2);
+        let cells = |row: &'a str| row.trim_matches('|').split(" | ").map(str::trim).collect::<Vec<_>>();
+        table.take_while(|line| line.starts_with('|')).map(cells).map(|row| (row[0], row[1])).collect()
+    }
+
+    /// The tables of algorithms in the documents have each of them, in order, with what it is in a line.
+    #[test]
+    fn the_tables_of_algorithms_are_those_of_the_registry() {
+        let readme = rows(include_str!("../../../README.md"), "| name | explores |");
+        let command = rows(include_str!("../../../docs/command.md"), "| name | explores |");
+        for table in [readme, command] {
+            let names: Vec<&str> = table.iter().filter_map(|(name, _)| name.split('`').nth(1)).collect();
+            assert_eq!(names, Algorithm::ALL.map(Algorithm::name));
+            for ((name, explores), algorithm) in table.into_iter().zip(Algorithm::ALL) {
+                assert!(explores.starts_with(algorithm.summary()), "{name}: {explores}");
+            }
+        }
+        let options = include_str!("../../../docs/command.md");
+        let row = options.lines().find(|line| line.starts_with("| `--algorithm NAME`")).unwrap();
+        let rust = include_str!("../../../docs/rust.md");
+        let variable = rust.lines().find(|line| line.starts_with("| `MAZURKA_ALGORITHM`")).unwrap();
+        for algorithm in Algorithm::ALL {
+            let named = |line: &str| line.contains(&format!("`{algorithm}`"));
+            assert!(named(row), "{algorithm} in {row}");
+            assert!(!algorithm.needs().is_empty() || named(variable), "{algorithm} in {variable}");
         }
     }
 }

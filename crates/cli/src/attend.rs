@@ -1,7 +1,8 @@
-//! Attending to the worker process: waiting for its end, ending it where it takes far too much, and telling how it died.
+//! Attending to the worker process: waiting for its end, ending it where it takes far too much, and telling
+//! how it died.
 //!
-//! A worker keeps to the limits of the search by itself. What is looked at from here is the rest: a worker that loads a program or
-//! tells a failure, or that was overwritten by the program and obeys nobody.
+//! A worker keeps to the limits of the search by itself. What is looked at from here is the rest: a worker
+//! that loads a program or tells a failure, or that was overwritten by the program and obeys nobody.
 
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -9,9 +10,10 @@ use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::trouble::Trouble;
+use crate::error::CommandError;
 
-/// What a worker may take besides what the search may: the program in memory, what it had before the search, names and places.
+/// What a worker may take besides what the search may: the program in memory, what it had before the search,
+/// names and places.
 const ROOM: u64 = 512 << 20;
 /// What a worker may take longer than the search may: telling a failure runs it again.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,8 +26,9 @@ pub struct Allowance {
     pub memory: u64,
 }
 
-/// Waits until a worker has ended, and gives its exit status and what it wrote. One that takes too much is ended.
-pub fn attend(child: &mut Child, allowance: &Allowance) -> Result<(u8, String), Trouble> {
+/// Waits until a worker has ended, and gives its exit status and what it wrote. One that takes too much is
+/// ended.
+pub fn attend(child: &mut Child, allowance: &Allowance) -> Result<(u8, String), CommandError> {
     let killed_before = killed_for_memory();
     let mut stdout = child.stdout.take();
     let reader = thread::spawn(move || {
@@ -38,16 +41,16 @@ pub fn attend(child: &mut Child, allowance: &Allowance) -> Result<(u8, String), 
     let report = reader.join().unwrap_or_default();
     match status.code() {
         Some(code @ 0..=3) => Ok((code as u8, String::from_utf8_lossy(&report).into_owned())),
-        _ => Err(Trouble::input(death(status, killed_for_memory() > killed_before))),
+        _ => Err(CommandError::input(death(status, killed_for_memory() > killed_before))),
     }
 }
 
-fn wait(child: &mut Child, allowance: &Allowance) -> Result<ExitStatus, Trouble> {
+fn wait(child: &mut Child, allowance: &Allowance) -> Result<ExitStatus, CommandError> {
     let begin = Instant::now();
     let most_memory = allowance.memory.saturating_add(ROOM);
     let mut pause = Duration::from_millis(1);
     loop {
-        if let Some(status) = child.try_wait().map_err(Trouble::internal)? {
+        if let Some(status) = child.try_wait().map_err(CommandError::internal)? {
             return Ok(status);
         }
         let too_much = if allowance.time.is_some_and(|time| begin.elapsed() > time + PATIENCE) {
@@ -63,7 +66,7 @@ fn wait(child: &mut Child, allowance: &Allowance) -> Result<ExitStatus, Trouble>
         if let Some(what) = too_much {
             let _ = child.kill();
             let _ = child.wait();
-            return Err(Trouble::input(format!(
+            return Err(CommandError::input(format!(
                 "the process in which the program ran {what}: there is no verdict"
             )));
         }

@@ -3,110 +3,85 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use mazurka_explore::{Algorithm, Limits, Monitor, NoMonitor, Published};
-use mazurka_program::{Explain, Program, Schedule};
+use mazurka_explore::{Algorithm, Limits, Published};
+use mazurka_program::Schedule;
 use mazurka_report::{
-    Progress, Report, Subject, TextOptions, Wording, check_observed, check_schedule, json, text,
+    Progress, Recorder, Report, Subject, TextOptions, check_observed, check_schedule, json, text,
 };
 
 use crate::args::{CheckArgs, LimitArgs, algorithm};
-use crate::input::{self, FrontEnd};
-use crate::native::{self, Worker};
-use crate::trouble::Trouble;
-use crate::{abs, interrupt, litmus, output};
+use crate::error::CommandError;
+use crate::front_end::{self, Loaded, Request, Target};
+use crate::native::Worker;
+use crate::{input, interrupt, output};
 
-/// Checks, reports, and gives the exit status. Compiled programs are checked by a worker.
-pub fn run(arguments: &CheckArgs, worker: Option<&Worker>) -> Result<u8, Trouble> {
-    let front_end = input::front_end_of(&arguments.files)?;
+/// Checks, reports, and gives the exit status.
+pub fn run(arguments: &CheckArgs, worker: Option<&Worker>) -> Result<u8, CommandError> {
+    let front_end = front_end::of_files(&arguments.files)?;
     // Whatever can be refused without looking at the program is.
     let algorithm = match arguments.as_published {
-        None => algorithm(&arguments.algorithm).map_err(Trouble::unsupported)?,
+        None => algorithm(&arguments.algorithm).map_err(CommandError::unsupported)?,
         Some(version) => {
-            Algorithm::Published(Published::of(&arguments.algorithm, version).map_err(Trouble::unsupported)?)
+            let form = Published::of(&arguments.algorithm, version).map_err(CommandError::unsupported)?;
+            Algorithm::Published(form)
         }
     };
     let schedule = arguments.replay.as_deref().map(|text| schedule(text, &arguments.limits)).transpose()?;
-    let job = Job { algorithm, schedule, arguments, worker };
-    let report = match (front_end, arguments.files.as_slice()) {
-        (FrontEnd::Native, files) => {
-            native::suit(algorithm)?;
-            let Some(worker) = worker else {
-                return native::delegate(files, &arguments.front_end, &arguments.limits, 1);
-            };
-            let program = worker.load(&arguments.front_end)?;
-            if job.schedule.is_none() {
-                program.limit(arguments.limits.timeout, Some(arguments.limits.memory()));
-            }
-            let mut report = job.judge(&program, native::WORDING, &mut NoMonitor)?;
-            native::refuse(&program, &report)?;
-            native::tell_output(&program, &mut report);
-            native::tell_hang(&program, &mut report);
-            native::tell_leaks(&program, &mut report);
-            native::tell_release_rule(&program, &mut report);
-            native::tell_wakeups(&program, &mut report);
-            report
-        }
-        (FrontEnd::Litmus, [file, ..]) => {
-            let program = litmus::load(file, &arguments.front_end)?;
-            litmus::suit(&program, algorithm)?;
-            job.judge(&program, Wording::COMMAND, &mut NoMonitor)?
-        }
-        (_, files) => {
-            let (program, wishes) = abs::load(files, &arguments.front_end)?;
-            wishes.suit(algorithm)?;
-            let mut observer = wishes.observer();
-            let mut report = job.judge(&program, abs::WORDING, &mut observer)?;
-            wishes.fulfil(&program, observer, &mut report)?;
-            report
-        }
+    arguments.executions.refuse_unwritable()?;
+    let request = Request {
+        files: &arguments.files,
+        options: &arguments.front_end,
+        algorithms: &[algorithm],
+        limits: &arguments.limits,
+        worker,
     };
+    let target = match front_end.load(&request)? {
+        Loaded::Here(target) => target,
+        Loaded::Elsewhere(status) => return Ok(status),
+    };
+    let report = target.check(&Check { algorithm, schedule, arguments, worker })?;
     output::stdout(&written(&report, arguments, worker))?;
     Ok(report.verdict().exit_status())
 }
 
 /// What is to be done with a program.
-struct Job<'a> {
+pub struct Check<'a> {
     algorithm: Algorithm,
     schedule: Option<Schedule>,
     arguments: &'a CheckArgs,
     worker: Option<&'a Worker>,
 }
 
-impl Job<'_> {
-    /// Searches, or runs the schedule; the observer is told of the executions of a search.
-    fn judge<P>(
-        &self,
-        program: &P,
-        wording: Wording,
-        observer: &mut dyn Monitor<P::Run>,
-    ) -> Result<Report, Trouble>
-    where
-        P: Program,
-        P::Run: Explain,
-    {
+impl Check<'_> {
+    /// Searches, or runs the schedule, and makes a report of it.
+    pub fn run<T: Target>(&self, target: &T) -> Result<Report, CommandError> {
+        let program = target.program();
+        let executions = self.arguments.executions.clone().and(target.executions());
+        let mut recorder = executions.recorder(program)?;
         let options = self.arguments.front_end.clone();
-        let subject = Subject { program: input::name_of(&self.arguments.files), options, wording };
-        match &self.schedule {
+        let name = front_end::name_of(&self.arguments.files);
+        let subject = Subject { program: name, options, wording: target.wording() };
+        let mut report = match &self.schedule {
             Some(schedule) => check_schedule(program, subject, schedule.clone()).map_err(|misfit| {
-                Trouble::input(format!(
+                CommandError::input(format!(
                     "{misfit}; a schedule fits only the program that it was printed for, with the same options after --"
                 ))
-            }),
-            None => self.search(program, subject, observer),
-        }
+            })?,
+            None => self.search(target, subject, &mut recorder)?,
+        };
+        target.add_to(&mut report)?;
+        executions.add_to(program, &mut recorder, &mut report)?;
+        Ok(report)
     }
 
-    fn search<P>(
+    fn search<T: Target>(
         &self,
-        program: &P,
+        target: &T,
         subject: Subject,
-        observer: &mut dyn Monitor<P::Run>,
-    ) -> Result<Report, Trouble>
-    where
-        P: Program,
-        P::Run: Explain,
-    {
+        recorder: &mut Recorder,
+    ) -> Result<Report, CommandError> {
         let options = self.arguments.limits.options(self.arguments.keep_going);
+        target.limit(&options.limits);
         let mut progress = Progress::new();
         let mut watch = |counts: &_, share| {
             progress.update(counts, share);
@@ -115,24 +90,23 @@ impl Job<'_> {
                 _ => interrupt::asked(),
             }
         };
-        let report = {
-            let _interruptible = interrupt::listen();
-            check_observed(program, subject, self.algorithm, &options, Some(&mut watch), observer)
-        };
-        report.map_err(Trouble::internal)
+        let _interruptible = interrupt::listen();
+        let watch = Some(&mut watch as &mut _);
+        check_observed(target.program(), subject, self.algorithm, &options, watch, recorder)
+            .map_err(CommandError::internal)
     }
 }
 
 /// The schedule to run. One that is longer than executions may be is refused before it is laid out in memory.
-fn schedule(argument: &str, limits: &LimitArgs) -> Result<Schedule, Trouble> {
+fn schedule(argument: &str, limits: &LimitArgs) -> Result<Schedule, CommandError> {
     let text = input::schedule_text(argument)?;
     let (steps, most) = (steps_of(&text), limits.depth());
     if steps > most {
-        return Err(Trouble::input(format!(
+        return Err(CommandError::input(format!(
             "--replay: the schedule has {steps} steps, but an execution has at most {most}; --max-depth {steps} allows it"
         )));
     }
-    text.parse().map_err(|error| Trouble::input(format!("--replay: {error}")))
+    text.parse().map_err(|error| CommandError::input(format!("--replay: {error}")))
 }
 
 /// How many steps a text has, if it is a schedule.

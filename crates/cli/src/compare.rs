@@ -2,86 +2,70 @@
 
 use std::time::Duration;
 
-use mazurka_explore::{Algorithm, Limits, Options};
-use mazurka_program::{Explain, Program};
-use mazurka_report::json::survey_json;
-use mazurka_report::{Progress, Subject, Survey, SurveyRow, survey_row};
+use mazurka_explore::{Algorithm, Options};
+use mazurka_report::json::comparison_json;
+use mazurka_report::{Comparison, ComparisonRow, Progress, Subject, comparison_row};
 
 use crate::args::{CompareArgs, algorithms};
-use crate::input::{self, FrontEnd};
-use crate::native::{self, Worker};
-use crate::trouble::{self, Trouble};
-use crate::{abs, interrupt, litmus, output};
+use crate::error::{self, CommandError};
+use crate::front_end::{self, AnyTarget, Loaded, Request, Target};
+use crate::native::Worker;
+use crate::{interrupt, output};
 
 /// What `naive` gets where no time limit is given: it would rarely end.
 const NAIVE_TIME: Duration = Duration::from_secs(10);
 
 /// Compares, reports, and gives the exit status.
-pub fn run(arguments: &CompareArgs, worker: Option<&Worker>) -> Result<u8, Trouble> {
+pub fn run(arguments: &CompareArgs, worker: Option<&Worker>) -> Result<u8, CommandError> {
     let named = arguments.algorithms.iter().map(|name| algorithms(name.trim(), arguments.as_published));
-    let algorithms = named.collect::<Result<Vec<_>, _>>().map_err(Trouble::unsupported)?.concat();
-    let (rows, not_run) = match (input::front_end_of(&arguments.files)?, arguments.files.as_slice()) {
-        (FrontEnd::Litmus, [file, ..]) => {
-            let program = litmus::load(file, &arguments.front_end)?;
-            algorithms.iter().try_for_each(|&algorithm| litmus::suit(&program, algorithm))?;
-            rows(&program, algorithms, arguments, &no_more)
-        }
-        (FrontEnd::Native, files) => {
-            algorithms.iter().try_for_each(|&algorithm| native::suit(algorithm))?;
-            let searches = algorithms.len().try_into().unwrap_or(u32::MAX);
-            let Some(worker) = worker else {
-                return native::delegate(files, &arguments.front_end, &arguments.limits, searches);
-            };
-            let program = worker.load(&arguments.front_end)?;
-            let limit = |limits: &Limits| program.limit(limits.time, limits.memory);
-            rows(&program, algorithms, arguments, &limit)
-        }
-        (_, files) => {
-            let (program, wishes) = abs::load(files, &arguments.front_end)?;
-            wishes.refuse()?;
-            algorithms.iter().try_for_each(|&algorithm| wishes.suit(algorithm))?;
-            rows(&program, algorithms, arguments, &no_more)
-        }
+    let algorithms = named.collect::<Result<Vec<_>, _>>().map_err(CommandError::unsupported)?.concat();
+    let request = Request {
+        files: &arguments.files,
+        options: &arguments.front_end,
+        algorithms: &algorithms,
+        limits: &arguments.limits,
+        worker,
     };
-    let program = input::name_of(&arguments.files);
+    let target = match front_end::of_files(&arguments.files)?.load(&request)? {
+        Loaded::Here(target) => target,
+        Loaded::Elsewhere(status) => return Ok(status),
+    };
+    if let Some(option) = target.executions().given() {
+        let why = format!("{option} is for mazurka check, not for compare");
+        return Err(CommandError::unsupported(why));
+    }
+    let (rows, not_run) = rows(&*target, algorithms, arguments);
+    let program = front_end::name_of(&arguments.files);
     let subject = Subject { program, options: arguments.front_end.clone(), ..Subject::default() };
     let colour = worker.map_or_else(output::colour_on_stdout, |worker| worker.colour);
-    report(&Survey { subject, rows }, &not_run, arguments, colour)
+    report(&Comparison { subject, rows }, &not_run, arguments, colour)
 }
 
-/// Front ends whose steps take no time to speak of need not know of limits.
-fn no_more(_limits: &Limits) {}
-
-/// A row for each algorithm, and the algorithms that were not run because of an interruption. The front end is told of the
-/// limits of each search before it begins.
-fn rows<P>(
-    program: &P,
+/// A row for each algorithm, and the algorithms that were not run because of an interruption.
+fn rows(
+    target: &dyn AnyTarget,
     algorithms: Vec<Algorithm>,
     arguments: &CompareArgs,
-    limit: &dyn Fn(&Limits),
-) -> (Vec<SurveyRow>, Vec<String>)
-where
-    P: Program,
-    P::Run: Explain,
-{
-    let row = |algorithm| {
-        let mut progress = Progress::new();
-        let watch = &mut |counts: &_, share| {
-            progress.update(counts, share);
-            interrupt::asked()
-        };
-        let options = options(arguments, algorithm);
-        limit(&options.limits);
-        survey_row(program, algorithm, &options, Some(watch))
-    };
+) -> (Vec<ComparisonRow>, Vec<String>) {
     let mut rows = Vec::new();
     let mut left = algorithms.into_iter();
     let _interruptible = interrupt::listen();
     while interrupt::asked().is_continue() {
         let Some(algorithm) = left.next() else { break };
-        rows.push(row(algorithm));
+        rows.push(target.compare(algorithm, &options(arguments, algorithm)));
     }
     (rows, left.map(|algorithm| algorithm.to_string()).collect())
+}
+
+/// The row of one algorithm.
+pub fn row<T: Target>(target: &T, algorithm: Algorithm, options: &Options) -> ComparisonRow {
+    let mut progress = Progress::new();
+    let watch = &mut |counts: &_, share| {
+        progress.update(counts, share);
+        interrupt::asked()
+    };
+    target.limit(&options.limits);
+    comparison_row(target.program(), algorithm, options, Some(watch))
 }
 
 fn options(arguments: &CompareArgs, algorithm: Algorithm) -> Options {
@@ -92,12 +76,17 @@ fn options(arguments: &CompareArgs, algorithm: Algorithm) -> Options {
     options
 }
 
-fn report(survey: &Survey, not_run: &[String], arguments: &CompareArgs, colour: bool) -> Result<u8, Trouble> {
+fn report(
+    comparison: &Comparison,
+    not_run: &[String],
+    arguments: &CompareArgs,
+    colour: bool,
+) -> Result<u8, CommandError> {
     if arguments.json {
-        output::stdout(&format!("{}\n", survey_json(survey)))?;
+        output::stdout(&format!("{}\n", comparison_json(comparison)))?;
     } else {
-        let mut text = survey.text(colour);
-        let naive = survey.rows.iter().any(|row| row.algorithm == Algorithm::Naive);
+        let mut text = comparison.text(colour);
+        let naive = comparison.rows.iter().any(|row| row.algorithm == Algorithm::Naive);
         if naive && arguments.limits.timeout.is_none() {
             text += "\nnaive has a time limit of 10 s unless --timeout says otherwise\n";
         }
@@ -106,13 +95,14 @@ fn report(survey: &Survey, not_run: &[String], arguments: &CompareArgs, colour: 
         }
         output::stdout(&text)?;
     }
-    if let Some(verdict) = survey.verdict() {
+    if let Some(verdict) = comparison.verdict() {
         return Ok(verdict.exit_status());
     }
-    // Two searches that both looked at everything can't differ, unless one is wrong: then there is no verdict.
-    let told = survey.disagreement().map(|what| format!("{what}; one of them is wrong"));
-    let noticed = || survey.internal_error().map(|error| error.to_string());
+    // Two searches that both looked at everything can't differ, unless one is wrong: then there is no
+    // verdict.
+    let told = comparison.disagreement().map(|what| format!("{what}; one of them is wrong"));
+    let noticed = || comparison.internal_error().map(|error| error.to_string());
     let what = told.or_else(noticed).unwrap_or_default();
-    output::stderr(&format!("error: {}\n", Trouble::internal(what).message()));
-    Ok(trouble::EXIT)
+    output::stderr(&format!("error: {}\n", CommandError::internal(what).message()));
+    Ok(error::EXIT)
 }

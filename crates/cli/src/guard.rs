@@ -1,15 +1,16 @@
-//! A bug of ours must not look like a verdict: a panic becomes exit status 2 and a sentence on what to report.
+//! A bug of ours must not look like a verdict: a panic becomes exit status 2 and a sentence on what to
+//! report.
 
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::Mutex;
 
-use crate::trouble::Trouble;
+use crate::error::CommandError;
 
 /// What the last panic said and where, since what is caught says only the former.
 static LAST: Mutex<Option<String>> = Mutex::new(None);
 
 /// Does the work; a panic in it is an internal error.
-pub fn guarded<T>(work: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
+pub fn guarded<T>(work: impl FnOnce() -> Result<T, CommandError>) -> Result<T, CommandError> {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(remember));
     let result = catch_unwind(AssertUnwindSafe(work));
@@ -25,9 +26,9 @@ fn remember(info: &PanicHookInfo<'_>) {
     }
 }
 
-fn internal() -> Trouble {
+fn internal() -> CommandError {
     let what = LAST.lock().ok().and_then(|mut last| last.take()).unwrap_or_default();
-    Trouble::internal(what)
+    CommandError::internal(what)
 }
 
 #[cfg(test)]
@@ -36,7 +37,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_an_internal_error() {
-        let trouble = guarded::<()>(|| panic!("{} is not even", 7)).unwrap_err();
-        assert!(trouble.message().starts_with("internal error: 7 is not even (at crates/cli/src/guard.rs"));
+        let error = guarded::<()>(|| panic!("{} is not even", 7)).unwrap_err();
+        assert!(error.message().starts_with("internal error: 7 is not even (at crates/cli/src/guard.rs"));
     }
 }

@@ -2,85 +2,31 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::trouble::Trouble;
+use crate::error::CommandError;
 
 /// No program is larger. A file that is, is refused before it is read.
 const LARGEST_PROGRAM: u64 = 16 << 20;
 /// Nor is a file with a schedule.
 const LARGEST_SCHEDULE: u64 = 64 << 20;
 
-/// The front ends, by the extension of the file.
-#[derive(Debug, PartialEq, Eq)]
-pub enum FrontEnd {
-    /// `.maz`
-    Litmus,
-    /// `.abs`
-    Abs,
-    /// C and C++
-    Native,
-}
-
-/// The front end for the files of one program.
-pub fn front_end_of(paths: &[PathBuf]) -> Result<FrontEnd, Trouble> {
-    let mut kinds = paths.iter().map(|path| front_end(path));
-    let first = kinds.next().unwrap_or_else(|| Err(Trouble::input("no file is given")))?;
-    for kind in kinds {
-        if kind? != first {
-            return Err(Trouble::unsupported("the files of one program are of one kind; check others apart"));
-        }
-    }
-    match first {
-        FrontEnd::Litmus if paths.len() > 1 => {
-            Err(Trouble::unsupported("a .maz program is one file; check them one at a time"))
-        }
-        first => Ok(first),
-    }
-}
-
-/// How the files of one program are called together.
-pub fn name_of(paths: &[PathBuf]) -> String {
-    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
-}
-
-/// The front end for a file.
-pub fn front_end(path: &Path) -> Result<FrontEnd, Trouble> {
-    let name = path.display();
-    if path.is_dir() {
-        return Err(Trouble::input(format!("{name}: this is a directory, not a file")).at(name));
-    }
-    match path.extension().and_then(|extension| extension.to_str()) {
-        Some("maz") => Ok(FrontEnd::Litmus),
-        Some("abs") => Ok(FrontEnd::Abs),
-        Some("c" | "cc" | "cpp" | "cxx") => Ok(FrontEnd::Native),
-        Some(known @ ("rs" | "beam")) => Err(Trouble::unsupported(format!(
-            "{name}: .{known} files are not supported yet; programs are .maz, .abs, .c, .cc, .cpp or .cxx files"
-        ))),
-        _ => Err(Trouble::unsupported(format!(
-            "{name}: not a file of a known kind; programs are .maz, .abs, .c, .cc, .cpp or .cxx files (.rs and .beam are not \
-             supported yet)"
-        ))),
-    }
-    .map_err(|trouble| trouble.at(name))
-}
-
 /// The text of a program.
-pub fn read_program(path: &Path) -> Result<String, Trouble> {
+pub fn read_program(path: &Path) -> Result<String, CommandError> {
     read(path, LARGEST_PROGRAM, "a program")
 }
 
 /// The schedule that an argument gives: itself, or what is in the file that it names.
-pub fn schedule_text(argument: &str) -> Result<String, Trouble> {
+pub fn schedule_text(argument: &str) -> Result<String, CommandError> {
     match argument.strip_prefix('@') {
         Some(file) => Ok(read(Path::new(file), LARGEST_SCHEDULE, "a schedule")?.trim().to_owned()),
         None => Ok(argument.trim().to_owned()),
     }
 }
 
-fn read(path: &Path, largest: u64, what: &str) -> Result<String, Trouble> {
+fn read(path: &Path, largest: u64, what: &str) -> Result<String, CommandError> {
     let name = path.display();
-    let refuse = |why: String| Trouble::input(format!("{name}: {why}")).at(&name);
+    let refuse = |why: String| CommandError::input(format!("{name}: {why}")).at(&name);
     let too_large = || refuse(format!("the file is too large: {what} has at most {} MiB", largest >> 20));
     let file = File::open(path).map_err(|error| refuse(reason(&error)))?;
     let about = file.metadata().map_err(|error| refuse(reason(&error)))?;
@@ -103,8 +49,10 @@ fn read(path: &Path, largest: u64, what: &str) -> Result<String, Trouble> {
         let (before, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
         let place = format!("{name}:{}", line_and_column(before));
         let byte = rest.first().copied().unwrap_or_default();
-        Trouble::input(format!("{place}: this is not text in UTF-8 (the byte {byte:#04x}); save it as UTF-8"))
-            .at(place)
+        CommandError::input(format!(
+            "{place}: this is not text in UTF-8 (the byte {byte:#04x}); save it as UTF-8"
+        ))
+        .at(place)
     })
 }
 

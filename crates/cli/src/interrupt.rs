@@ -1,5 +1,5 @@
-//! Ctrl-C while a search runs: it ends there, and what is known by then is reported. A second one ends the command, as
-//! does one while no search runs.
+//! Ctrl-C while a search runs: it ends there, and what is known by then is reported. A second one ends the
+//! command, as does one while no search runs.
 
 use std::io::{IsTerminal, stderr};
 use std::ops::ControlFlow;

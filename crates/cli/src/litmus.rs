@@ -1,14 +1,16 @@
-//! The front end for `.maz` files: its options, and from a file to a program.
+//! The front end for `.maz` files.
 
 use std::path::Path;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use mazurka_explore::Algorithm;
 use mazurka_litmus::ast::{Ast, Item};
-use mazurka_litmus::{Litmus, Source, compile, parse, print_expr};
+use mazurka_litmus::{Diagnostic, Litmus, Source, compile, parse, place, print_expr, render};
+use mazurka_report::json::FileError;
 
-use crate::input;
-use crate::trouble::Trouble;
+use crate::error::CommandError;
+use crate::front_end::{self, Loaded, Request, Target};
+use crate::{input, output};
 
 /// The options of the front end for `.maz` files, after `--`.
 #[derive(Debug, Parser)]
@@ -18,52 +20,92 @@ use crate::trouble::Trouble;
     disable_help_flag = true,
     override_usage = "mazurka check FILE.maz -- [--param NAME=VALUE] [--dead-variables]"
 )]
-pub struct LitmusOptions {
+struct LitmusOptions {
     /// Sets a `param` of the program
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parameter)]
-    pub params: Vec<(String, i64)>,
+    params: Vec<(String, i64)>,
 
     /// Tell states without variables that no code that is left to run can read
     #[arg(long)]
-    pub dead_variables: bool,
+    dead_variables: bool,
+}
+
+/// The front end for `.maz` files.
+pub struct FrontEnd;
+
+impl front_end::FrontEnd for FrontEnd {
+    fn extensions(&self) -> &'static [&'static str] {
+        &["maz"]
+    }
+
+    fn takes_several_files(&self) -> bool {
+        false
+    }
+
+    fn options(&self) -> clap::Command {
+        LitmusOptions::command()
+    }
+
+    fn load(&self, request: &Request<'_>) -> Result<Loaded, CommandError> {
+        let LitmusOptions { params, dead_variables } =
+            LitmusOptions::try_parse_from(request.options).map_err(|error| CommandError::of_usage(&error))?;
+        front_end::refuse_repeated(params.iter().map(|(name, _)| name))?;
+        let path = &request.files[0];
+        let (ast, source) = read(path)?;
+        check_names(&params, &ast)
+            .map_err(|why| CommandError::input(format!("{}: {why}", path.display())).at(path.display()))?;
+        let program = compile(&ast, &source, &params).map_err(|wrong| refusal(&wrong, &source))?;
+        if !dead_variables {
+            return Ok(Loaded::Here(Box::new(LitmusTarget(program))));
+        }
+        suits_dead_variables(request.algorithms)?;
+        Ok(Loaded::Here(Box::new(LitmusTarget(program.without_dead_variables()))))
+    }
+
+    fn print(&self, file: &Path) -> Result<String, CommandError> {
+        let (ast, _) = read(file)?;
+        Ok(mazurka_litmus::print(&ast))
+    }
+}
+
+struct LitmusTarget(Litmus);
+
+impl Target for LitmusTarget {
+    type Program = Litmus;
+
+    fn program(&self) -> &Litmus {
+        &self.0
+    }
 }
 
 /// A file, read.
-pub fn read(path: &Path) -> Result<(Ast, Source), Trouble> {
+fn read(path: &Path) -> Result<(Ast, Source), CommandError> {
     let source = Source { name: path.display().to_string(), text: input::read_program(path)? };
     match parse(&source) {
         Ok(ast) => Ok((ast, source)),
-        Err(diagnostics) => Err(Trouble::of_file(&diagnostics, &source)),
+        Err(diagnostics) => Err(refusal(&diagnostics, &source)),
     }
 }
 
-/// A file, ready to be run.
-pub fn load(path: &Path, options: &[String]) -> Result<Litmus, Trouble> {
-    let LitmusOptions { params, dead_variables } =
-        LitmusOptions::try_parse_from(options).map_err(|error| Trouble::of_usage(&error))?;
-    for (at, (name, _)) in params.iter().enumerate() {
-        if params[..at].iter().any(|(other, _)| other == name) {
-            return Err(Trouble::input(format!("--param {name} is given twice")));
+/// What is wrong with a file. There is at least one thing.
+fn refusal(diagnostics: &[Diagnostic], source: &Source) -> CommandError {
+    let json = |diagnostic: &Diagnostic| {
+        let (line, column) = place(source, diagnostic.span);
+        FileError {
+            message: diagnostic.message.clone(),
+            location: Some(format!("{}:{line}:{column}", source.name)),
+            help: diagnostic.help.clone(),
         }
-    }
-    let (ast, source) = read(path)?;
-    check_names(&params, &ast)
-        .map_err(|why| Trouble::input(format!("{}: {why}", path.display())).at(path.display()))?;
-    let program =
-        compile(&ast, &source, &params).map_err(|diagnostics| Trouble::of_file(&diagnostics, &source))?;
-    Ok(if dead_variables { program.without_dead_variables() } else { program })
-}
-
-/// Complains of an algorithm for which states without dead variables were asked.
-pub fn suit(program: &Litmus, algorithm: Algorithm) -> Result<(), Trouble> {
-    if program.forgets_dead_variables() { suits_dead_variables(algorithm) } else { Ok(()) }
+    };
+    let rendered = render(diagnostics, source, output::colour_on_stderr());
+    CommandError::of_diagnostics(diagnostics.iter().map(json).collect(), rendered)
 }
 
 /// Only `convergent` is known to be right where states are equal but for dead variables.
-pub fn suits_dead_variables(algorithm: Algorithm) -> Result<(), Trouble> {
-    match algorithm {
-        Algorithm::Convergent => Ok(()),
-        _ => Err(Trouble::unsupported(format!(
+pub fn suits_dead_variables(algorithms: &[Algorithm]) -> Result<(), CommandError> {
+    match algorithms.iter().find(|&&algorithm| algorithm != Algorithm::Convergent) {
+        None => Ok(()),
+        Some(algorithm) => Err(CommandError::unsupported(format!(
             "--dead-variables is for convergent, which merges states; {algorithm} can't have it"
         ))),
     }
@@ -87,23 +129,18 @@ fn check_names(params: &[(String, i64)], ast: &Ast) -> Result<(), String> {
     if unknown.is_empty() {
         return Ok(());
     }
-    let told: Vec<String> = declared.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    let there_are = match told.len() {
+    let listed: Vec<String> = declared.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let there_are = match listed.len() {
         0 => "it has none; `param n = 3;` at the top of it declares one".to_owned(),
-        1 => format!("it has one: {}", told[0]),
-        _ => format!("it has: {}", told.join(", ")),
+        1 => format!("it has one: {}", listed[0]),
+        _ => format!("it has: {}", listed.join(", ")),
     };
     let what = if unknown.len() == 1 { "no such parameter" } else { "no such parameters" };
     Err(format!("{}: the program has {what}; {there_are}", unknown.join(" ")))
 }
 
 fn parameter(text: &str) -> Result<(String, i64), String> {
-    let wrong = "expected NAME=VALUE, such as n=3";
-    let (name, value) = text.split_once('=').ok_or(wrong)?;
-    let (name, value) = (name.trim(), value.trim());
-    if name.is_empty() || value.is_empty() {
-        return Err(wrong.to_owned());
-    }
+    let (name, value) = front_end::parameter(text)?;
     let value = value.parse().map_err(|_| format!("{value} is not a whole number of 64 bits"))?;
-    Ok((name.to_owned(), value))
+    Ok((name, value))
 }

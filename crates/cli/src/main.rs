@@ -1,14 +1,17 @@
 //! The `mazurka` command: flags and glue.
 //!
-//! What is checked comes from a front end, how from `mazurka-explore`, what is said of it from `mazurka-report`. Here
-//! arguments become options of those, and verdicts become exit statuses: 0 pass, 1 failure, 2 no verdict (usage, bad
-//! input, unsupported, a bug of ours), 3 not exhaustive.
+//! What is checked comes from a front end, how from `mazurka-explore`, what is said of it from
+//! `mazurka-report`. Here arguments become options of those, and verdicts become exit statuses: 0 pass, 1
+//! failure, 2 no verdict (usage, bad input, unsupported, a bug of ours), 3 not exhaustive.
 
 mod abs;
 mod args;
 mod attend;
 mod check;
 mod compare;
+mod error;
+mod executions;
+mod front_end;
 mod guard;
 mod input;
 mod interrupt;
@@ -16,15 +19,14 @@ mod litmus;
 mod native;
 mod output;
 mod print;
-mod trouble;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use args::{Cli, Command};
+use error::CommandError;
 use native::Worker;
-use trouble::Trouble;
 
 fn main() -> ExitCode {
     let mut arguments: Vec<_> = std::env::args_os().collect();
@@ -36,12 +38,12 @@ fn main() -> ExitCode {
     let json = cli.command.json();
     match guard::guarded(|| run(&cli.command, worker.as_ref())) {
         Ok(status) => ExitCode::from(status),
-        Err(trouble) => trouble.tell(json),
+        Err(error) => error.report(json),
     }
 }
 
 /// Does what was asked for, and gives the exit status.
-fn run(command: &Command, worker: Option<&Worker>) -> Result<u8, Trouble> {
+fn run(command: &Command, worker: Option<&Worker>) -> Result<u8, CommandError> {
     match command {
         Command::Check(arguments) => check::run(arguments, worker),
         Command::Compare(arguments) => compare::run(arguments, worker),
@@ -49,7 +51,8 @@ fn run(command: &Command, worker: Option<&Worker>) -> Result<u8, Trouble> {
     }
 }
 
-/// Help and the version are no errors; whatever else clap says is. `--json` is honoured although nothing was parsed.
+/// Help and the version are no errors; whatever else clap says is. `--json` is honoured although nothing was
+/// parsed.
 fn usage(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         // That nobody reads the help to its end is fine.
@@ -57,5 +60,5 @@ fn usage(error: &clap::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let json = std::env::args().take_while(|argument| argument != "--").any(|argument| argument == "--json");
-    Trouble::of_usage(error).tell(json)
+    CommandError::of_usage(error).report(json)
 }

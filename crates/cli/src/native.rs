@@ -1,8 +1,8 @@
 //! The front end for C and C++: its options, from files to a program, and the process that it runs in.
 //!
-//! The program under test is compiled code: it may overwrite anything. So the command compiles it and then runs itself
-//! again as a *worker*, a process that searches and reports. What the worker writes is kept until it has ended as it
-//! should; a worker that dies takes no verdict with it.
+//! The program under test is compiled code: it may overwrite anything. So the command compiles it and then
+//! runs itself again as a *worker*, a process that searches and reports. What the worker writes is kept until
+//! it has ended as it should; a worker that dies takes no verdict with it.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,24 +12,21 @@ use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 use std::time::Duration;
 
-use clap::Parser;
-use mazurka_explore::Algorithm;
-use mazurka_native::driver::{BuildError, Built, Request, build};
+use clap::{CommandFactory, Parser};
+use mazurka_explore::{Algorithm, Limits};
+use mazurka_native::driver::{BuildError, Built, Request as Sources, build};
 use mazurka_native::isolation::{fix_addresses, put_input_aside};
 use mazurka_native::runtime::{
     MainExits, Native, Options, Races, Statuses, load as load_object, stub_assembly,
 };
 use mazurka_native::symbols::Symbols;
-use mazurka_program::{FailureKind, Footprints, Label, Program, Run, Schedule};
-use mazurka_report::{Leak, Method, Report, Wording};
+use mazurka_program::{FailureKind, Label, Run, Schedule, follow, settled};
+use mazurka_report::{Leak, Report, Wording};
 
-use crate::args::LimitArgs;
 use crate::attend::{Allowance, attend};
-use crate::trouble::Trouble;
+use crate::error::CommandError;
+use crate::front_end::{self, Loaded, Request, Target, one_of};
 use crate::{interrupt, output};
-
-/// What those who check threads call things.
-pub const WORDING: Wording = Wording { process: "thread", ..Wording::COMMAND };
 
 /// The first argument of a worker. No file is called so by accident.
 const WORKER: &str = "native-worker";
@@ -47,80 +44,73 @@ const MOST_OUTPUT: usize = 4000;
     override_usage = "mazurka check FILE.c ... -- [--races=report|sc] [--main-exits=process|thread] [--exit-status=zero|any] [--spurious-wakeups] \
                       [--cc=COMPILER] [--arg=WORD] [--stack-size=BYTES] [--self-check=N] [--patience=SECONDS] [options for the compiler]"
 )]
-pub struct NativeOptions {
+struct NativeOptions {
     /// What accesses are that race: a failure, or as good as atomic ones
     #[arg(long, value_name = "RULE", value_parser = races, default_value = "report")]
-    pub races: Races,
+    races: Races,
 
     /// What the end of main is: that of the process, or only that of its thread
     #[arg(long, value_name = "RULE", value_parser = main_exits, default_value = "process")]
-    pub main_exits: MainExits,
+    main_exits: MainExits,
 
     /// What the program may end with: a status of 0 only, or any
     #[arg(long, value_name = "RULE", value_parser = exit_status, default_value = "zero")]
-    pub exit_status: Statuses,
+    exit_status: Statuses,
 
     /// Waits at condition variables may end of themselves, one of each thread
     #[arg(long)]
-    pub spurious_wakeups: bool,
+    spurious_wakeups: bool,
 
     /// The compiler: clang 15 or later, or gcc 11 or later
     #[arg(long, value_name = "COMPILER")]
-    pub cc: Option<String>,
+    cc: Option<String>,
 
     /// An argument that main is given; once for each
     #[arg(long = "arg", value_name = "WORD", allow_hyphen_values = true)]
-    pub arguments: Vec<String>,
+    arguments: Vec<String>,
 
     /// The size of a thread's stack
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(16384..=1 << 30))]
-    pub stack_size: Option<u32>,
+    stack_size: Option<u32>,
 
-    /// One of so many executions is run again in another order, to see whether all that it touches is seen; 0 for none
+    /// One of so many executions is run again in another order, to see whether all that it touches is seen; 0
+    /// for none
     #[arg(long, value_name = "N")]
-    pub self_check: Option<u32>,
+    self_check: Option<u32>,
 
-    /// How long a thread may run without coming to anything that others can notice, until that counts as a hang
+    /// How long a thread may run without coming to anything that others can notice, until that counts as a
+    /// hang
     #[arg(long, value_name = "SECONDS", value_parser = patience)]
-    pub patience: Option<Duration>,
+    patience: Option<Duration>,
 
     /// For the compiler.
     #[arg(skip)]
-    pub flags: Vec<String>,
+    flags: Vec<String>,
 }
 
 impl NativeOptions {
     /// From the words after `--`: ours, and the rest for the compiler.
-    pub fn parse(words: &[String]) -> Result<NativeOptions, Trouble> {
-        const OURS: [&str; 8] = [
-            "--races",
-            "--main-exits",
-            "--exit-status",
-            "--cc",
-            "--arg",
-            "--stack-size",
-            "--self-check",
-            "--patience",
-        ];
+    fn parse(words: &[String]) -> Result<NativeOptions, CommandError> {
+        let command = NativeOptions::command();
         let (mut ours, mut flags) = (Vec::new(), Vec::new());
         let mut words = words.iter();
         while let Some(word) = words.next() {
-            if word == "--spurious-wakeups" {
-                ours.push(word.clone());
-                continue;
-            }
-            let (name, value) =
-                word.split_once('=').map_or((word.as_str(), None), |(name, _)| (name, Some(())));
-            if !OURS.contains(&name) {
+            let (name, has_value) =
+                word.split_once('=').map_or((word.as_str(), false), |(name, _)| (name, true));
+            let long = name.strip_prefix("--");
+            let option = command
+                .get_arguments()
+                .find(|option| option.get_long().is_some() && option.get_long() == long);
+            let Some(option) = option else {
                 flags.push(word.clone());
                 continue;
-            }
+            };
             ours.push(word.clone());
-            if value.is_none() {
+            if !has_value && option.get_action().takes_values() {
                 ours.extend(words.next().cloned());
             }
         }
-        let options = NativeOptions::try_parse_from(ours).map_err(|error| Trouble::of_usage(&error))?;
+        let options = NativeOptions::try_parse_from(ours).map_err(|error| CommandError::of_usage(&error))?;
         Ok(NativeOptions { flags, ..options })
     }
 
@@ -170,66 +160,114 @@ impl Worker {
     }
 
     /// The program, ready to be run.
-    pub fn load(&self, options: &[String]) -> Result<Native, Trouble> {
+    fn load(&self, options: &[String]) -> Result<Native, CommandError> {
         let options = NativeOptions::parse(options)?;
         let object = match self.object.as_os_str() == INPUT {
             true => put_input_aside()
-                .map_err(|error| Trouble::input(format!("the worker can't start: {error}")))?,
+                .map_err(|error| CommandError::input(format!("the worker can't start: {error}")))?,
             false => self.object.clone(),
         };
-        let built = Built::open(&object).map_err(Trouble::internal)?;
-        load_object(&built, options.runtime(&object)).map_err(Trouble::unsupported)
+        let built = Built::open(&object).map_err(CommandError::internal)?;
+        load_object(&built, options.runtime(&object)).map_err(CommandError::unsupported)
+    }
+}
+
+/// The front end for C and C++.
+pub struct FrontEnd;
+
+impl front_end::FrontEnd for FrontEnd {
+    fn extensions(&self) -> &'static [&'static str] {
+        &["c", "cc", "cpp", "cxx"]
+    }
+
+    fn options(&self) -> clap::Command {
+        NativeOptions::command()
+    }
+
+    /// Programs are checked by a worker.
+    fn load(&self, request: &Request<'_>) -> Result<Loaded, CommandError> {
+        request.algorithms.iter().try_for_each(|&algorithm| suit(algorithm))?;
+        match request.worker {
+            Some(worker) => Ok(Loaded::Here(Box::new(NativeTarget(worker.load(request.options)?)))),
+            None => delegate(request).map(Loaded::Elsewhere),
+        }
+    }
+}
+
+struct NativeTarget(Native);
+
+impl Target for NativeTarget {
+    type Program = Native;
+
+    fn program(&self) -> &Native {
+        &self.0
+    }
+
+    fn wording(&self) -> Wording {
+        Wording { process: "thread", ..Wording::COMMAND }
+    }
+
+    fn limit(&self, limits: &Limits) {
+        self.0.limit(limits.time, limits.memory);
+    }
+
+    fn add_to(&self, report: &mut Report) -> Result<(), CommandError> {
+        // Where a search ended at something that is not supported, and had met no failure, that is all there
+        // is to say.
+        let refusal = self.0.refusal().filter(|_| report.failures.is_empty());
+        if let Some(refusal) = refusal.filter(|refusal| report.reason.as_ref() == Some(refusal)) {
+            return Err(CommandError::unsupported(refusal));
+        }
+        report.notes.extend(output_note(&self.0, report));
+        report.notes.extend(hang_note(&self.0, report));
+        report.leaks = self.0.leaks().into_iter().map(leak).collect();
+        // By which rule data races were looked for, where standards differ in what they say of the program.
+        report.notes.extend(self.0.release_rule().map(ToString::to_string));
+        if self.0.was_spared_wakeups() {
+            let note = "no wait at a condition variable ended of itself, as waits may: -- --spurious-wakeups looks at that too";
+            report.notes.push(note.to_owned());
+        }
+        Ok(())
     }
 }
 
 /// Refuses an algorithm that C and C++ can't have, before anything is compiled.
-pub fn suit(algorithm: Algorithm) -> Result<(), Trouble> {
-    if algorithm.compares_states() {
-        return Err(Trouble::unsupported(format!(
-            "{algorithm} compares states, which can't be done for C and C++; there are naive, source, optimal and \
-             optimal+observers"
-        )));
+fn suit(algorithm: Algorithm) -> Result<(), CommandError> {
+    if !algorithm.compares_states() {
+        return Ok(());
     }
-    Ok(())
-}
-
-/// Where a search ended at something that is not supported, and had met no failure, that is all there is to say.
-pub fn refuse(program: &Native, report: &Report) -> Result<(), Trouble> {
-    match program.refusal() {
-        Some(refusal) if report.failures.is_empty() && report.reason.as_ref() == Some(&refusal) => {
-            Err(Trouble::unsupported(refusal))
-        }
-        _ => Ok(()),
-    }
+    let others = Algorithm::ALL.into_iter().filter(|other| !other.compares_states());
+    Err(CommandError::unsupported(format!(
+        "{algorithm} compares states, which can't be done for C and C++; there are {}",
+        Algorithm::list(others)
+    )))
 }
 
 /// Compiles a program, has a worker do what the command was asked to do, and gives the exit status.
-pub fn delegate(
-    files: &[PathBuf],
-    options: &[String],
-    limits: &LimitArgs,
-    searches: u32,
-) -> Result<u8, Trouble> {
+fn delegate(request: &Request<'_>) -> Result<u8, CommandError> {
+    let Request { files, options, limits, algorithms, .. } = *request;
     let NativeOptions { flags, cc: compiler, .. } = NativeOptions::parse(options)?;
     for file in files {
         // A directory or a missing file is better told by us than by a compiler.
         File::open(file).map_err(|error| {
-            Trouble::input(format!("{}: the file can't be read: {error}", file.display())).at(file.display())
+            CommandError::input(format!("{}: the file can't be read: {error}", file.display()))
+                .at(file.display())
         })?;
     }
     let colour = output::colour_on_stderr();
-    let request = Request { sources: files.to_vec(), flags, compiler, colour };
-    let built = build(&request, &stub_assembly()).map_err(|error| match error {
-        BuildError::Compiler(text) => Trouble::of_compiler(&text),
-        BuildError::Unsupported(why) => Trouble::unsupported(why),
+    let sources = Sources { sources: files.to_vec(), flags, compiler, colour };
+    let built = build(&sources, &stub_assembly()).map_err(|error| match error {
+        BuildError::Compiler(text) => CommandError::of_compiler(&text),
+        BuildError::Unsupported(why) => CommandError::unsupported(why),
     })?;
     output::stderr(&built.warnings);
+    let searches = algorithms.len().try_into().unwrap_or(u32::MAX);
     let time = limits.timeout.and_then(|time| time.checked_mul(searches));
     let allowance = Allowance { time, memory: limits.memory() };
     let mut child = built
         .into_file()
         .and_then(worker)
-        .map_err(|error| Trouble::input(format!("no worker can be started: {error}")))?;
+        .map_err(|error| CommandError::input(format!("no worker can be started: {error}")))?;
     let _interruptible = interrupt::listen();
     let (status, report) = attend(&mut child, &allowance)?;
     output::stdout(&report)?;
@@ -252,77 +290,52 @@ fn worker(object: File) -> std::io::Result<Child> {
         .spawn()
 }
 
-/// Tells what the program printed in the execution that the report tells.
-pub fn tell_output(program: &Native, report: &mut Report) {
-    let failed = report.failures.iter().find_map(|failure| failure.schedule.as_ref());
-    let replayed = match &report.method {
-        Method::Replay(schedule) => Some(schedule),
-        Method::Search(_) => None,
-    };
-    let Some(schedule) = failed.or(replayed) else { return };
-    let printed = printed(program, schedule);
+/// What the program printed in the execution that the report tells.
+fn output_note(program: &Native, report: &Report) -> Option<String> {
+    let printed = printed(program, report.schedule()?);
     if printed.is_empty() {
-        return;
+        return None;
     }
     let text = String::from_utf8_lossy(&printed[..printed.len().min(MOST_OUTPUT)]).into_owned();
     let more = printed.len().saturating_sub(MOST_OUTPUT);
     let rest = if more > 0 { format!(" (and {more} bytes more)") } else { String::new() };
     let lines: Vec<&str> = text.trim_end().lines().collect();
-    report.notes.push(format!("the program printed: {}{rest}", lines.join(" | ")));
-}
-
-/// Tells where a thread was that came to nothing any more. That is another place in each run, and so no part of the failure.
-pub fn tell_hang(program: &Native, report: &mut Report) {
-    let hangs = report.failures.iter().any(|failure| failure.failure.kind == FailureKind::Hang);
-    if let Some((name, place)) = program.stuck().filter(|_| hangs) {
-        report.notes.push(format!("{name} was at {}:{} when it was stopped", place.file, place.line));
-    }
-}
-
-/// Tells by which rule data races were looked for, where standards differ in what they say of the program.
-pub fn tell_release_rule(program: &Native, report: &mut Report) {
-    report.notes.extend(program.release_rule().map(ToString::to_string));
-}
-
-/// Tells that waits ended only when they were ended, though they need not.
-pub fn tell_wakeups(program: &Native, report: &mut Report) {
-    if program.was_spared_wakeups() {
-        let note = "no wait at a condition variable ended of itself, as waits may: -- --spurious-wakeups looks at that too";
-        report.notes.push(note.to_owned());
-    }
-}
-
-/// Tells of memory that is never freed.
-pub fn tell_leaks(program: &Native, report: &mut Report) {
-    let told = |leak: mazurka_native::runtime::Leak| {
-        let location = leak.place.map(|place| format!("{}:{}:{}", place.file, place.line, place.column));
-        Leak { location, blocks: leak.blocks, bytes: leak.bytes }
-    };
-    report.leaks = program.leaks().into_iter().map(told).collect();
+    Some(format!("the program printed: {}{rest}", lines.join(" | ")))
 }
 
 fn printed(program: &Native, schedule: &Schedule) -> Vec<u8> {
-    loop {
-        let mut run = program.start(Footprints::Dynamic);
+    settled(program, |run| {
         let mut label = Label::default();
-        for step in &schedule.steps {
-            let Some(process) = run.names().find(&step.process) else { break };
-            if !run.enabled().contains(process) || run.step(process, step.choice, &mut label).is_err() {
-                break;
-            }
-        }
-        if !program.begin_again() {
-            return run.output().to_vec();
-        }
-    }
+        // What was printed up to a step that can't be taken was printed.
+        let _ = follow(run, &schedule.steps, |run, process, choice| run.step(process, choice, &mut label));
+        run.output().to_vec()
+    })
+}
+
+/// Where a thread was that came to nothing any more. That is another place in each run, and so no part of the
+/// failure.
+fn hang_note(program: &Native, report: &Report) -> Option<String> {
+    let hangs = report.failures.iter().any(|failure| failure.failure.kind == FailureKind::Hang);
+    let (name, place) = program.stuck().filter(|_| hangs)?;
+    Some(format!("{name} was at {}:{} when it was stopped", place.file, place.line))
+}
+
+/// Memory that is never freed.
+fn leak(leak: mazurka_native::runtime::Leak) -> Leak {
+    let location = leak.place.map(|place| format!("{}:{}:{}", place.file, place.line, place.column));
+    Leak { location, blocks: leak.blocks, bytes: leak.bytes }
 }
 
 fn races(text: &str) -> Result<Races, String> {
-    match text {
-        "report" => Ok(Races::Report),
-        "sc" => Ok(Races::Sc),
-        _ => Err("expected report or sc".to_owned()),
-    }
+    one_of(text, &[("report", Races::Report), ("sc", Races::Sc)])
+}
+
+fn exit_status(text: &str) -> Result<Statuses, String> {
+    one_of(text, &[("zero", Statuses::Zero), ("any", Statuses::Any)])
+}
+
+fn main_exits(text: &str) -> Result<MainExits, String> {
+    one_of(text, &[("process", MainExits::Process), ("thread", MainExits::Thread)])
 }
 
 fn patience(text: &str) -> Result<Duration, String> {
@@ -332,27 +345,11 @@ fn patience(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected a number of seconds from 0.1 to 86400".to_owned())
 }
 
-fn exit_status(text: &str) -> Result<Statuses, String> {
-    match text {
-        "zero" => Ok(Statuses::Zero),
-        "any" => Ok(Statuses::Any),
-        _ => Err("expected zero or any".to_owned()),
-    }
-}
-
-fn main_exits(text: &str) -> Result<MainExits, String> {
-    match text {
-        "process" => Ok(MainExits::Process),
-        "thread" => Ok(MainExits::Thread),
-        _ => Err("expected process or thread".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parsed(words: &[&str]) -> Result<NativeOptions, Trouble> {
+    fn parsed(words: &[&str]) -> Result<NativeOptions, CommandError> {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
         NativeOptions::parse(&words)
     }

@@ -4,17 +4,17 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
-use crate::trouble::Trouble;
+use crate::error::CommandError;
 
 /// The columns to fill where there is no terminal.
 const COLUMNS: usize = 120;
 
 /// Writes to stdout. A reader that went away has seen enough, which is fine; anything else is not.
-pub fn stdout(text: &str) -> Result<(), Trouble> {
+pub fn stdout(text: &str) -> Result<(), CommandError> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Trouble::input(format!("the report can't be written: {error}")))
+            Err(CommandError::input(format!("the report can't be written: {error}")))
         }
         _ => Ok(()),
     }

@@ -115,6 +115,9 @@ fn explore_any(
         let walk =
             Walk::new(start(algorithm.footprints(&options.rules)), algorithm.is_ordered(), &options, monitor);
         let mut summary = algorithm.search(walk);
+        if algorithm.misses().is_some() {
+            summary.not_exhaustive.get_or_insert(NotExhaustive::ByDesign(algorithm));
+        }
         if let (Some(NotExhaustive::Time(left)), Some(most)) = (&mut summary.not_exhaustive, limit) {
             *left = most;
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mazurka_program::Failure;
 
-use crate::{Algorithm, Need, Published, Rules};
+use crate::{Algorithm, Need, Rules};
 
 /// The order in which processes and choices are tried where the algorithm leaves it open.
 ///
@@ -74,10 +74,8 @@ pub enum NotExhaustive {
     Lacks(Algorithm, Need),
     /// The program has steps of which the algorithm is not proved to explore everything, though nothing is known to be missed.
     NotProved,
-    /// The algorithm ran as its paper prints it.
-    AsPublished(Published),
-    /// The algorithm looks at a part of the executions only, as it was asked to.
-    ByDesign(&'static str),
+    /// The algorithm never looks at everything ([`Algorithm::misses`]).
+    ByDesign(Algorithm),
     /// The monitor asked for an end.
     Stopped,
     /// An error of ours: an invariant of the algorithm does not hold.
@@ -106,14 +104,7 @@ impl fmt::Display for NotExhaustive {
                 "optimal+observers is not proved to find everything where a step has several outcomes that others can \
                  notice (whom a notification wakes, whether a wait times out); use optimal",
             ),
-            NotExhaustive::AsPublished(published) => write!(
-                f,
-                "the algorithm as published ({}) can miss behaviours, as it does of {}; the sound one is {}",
-                published.paper(),
-                published.losses(),
-                published.sound()
-            ),
-            NotExhaustive::ByDesign(reason) => f.write_str(reason),
+            NotExhaustive::ByDesign(algorithm) => f.write_str(&algorithm.misses().unwrap_or_default()),
             NotExhaustive::Stopped => f.write_str("the search was stopped"),
             NotExhaustive::Internal(what) => write!(f, "internal error: {what}; please report it"),
         }

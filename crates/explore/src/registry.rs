@@ -138,6 +138,17 @@ impl Algorithm {
         self.entry().summary
     }
 
+    /// Why it never looks at everything, if it does not.
+    pub fn misses(self) -> Option<String> {
+        match self {
+            Algorithm::Random => {
+                Some("random walks are a sample of the executions; optimal looks at all of them".to_owned())
+            }
+            Algorithm::Published(form) => Some(form.misses()),
+            _ => None,
+        }
+    }
+
     /// What it needs of a program: one that can't do it is refused ([`NotExhaustive::Lacks`](crate::NotExhaustive::Lacks)).
     pub fn needs(self) -> &'static [Need] {
         self.entry().needs

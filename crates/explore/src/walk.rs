@@ -83,7 +83,7 @@ impl<'a> Walk<'a> {
             next_report: BETWEEN_REPORTS,
             shuffle: match options.order {
                 Order::Natural => 0,
-                Order::Shuffled(seed) => scrambled(seed),
+                Order::Shuffled(seed) => seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
             },
             taken: 0,
             looked: Duration::ZERO,
@@ -411,13 +411,6 @@ impl<'a> Walk<'a> {
         self.stop(reason)
     }
 
-    /// Makes the order random if it is the natural one.
-    pub fn shuffle(&mut self) {
-        if self.shuffle == 0 {
-            self.shuffle = scrambled(0);
-        }
-    }
-
     /// The process to run where the algorithm leaves it open: one of the enabled ones that `may` run.
     pub fn pick(&mut self, may: impl Fn(ProcessId) -> bool) -> Option<ProcessId> {
         let enabled = self.run.enabled();
@@ -460,11 +453,6 @@ impl<'a> Walk<'a> {
     pub fn summary(self) -> Summary {
         Summary { counts: self.counts, not_exhaustive: self.not_exhaustive, broken: self.broken }
     }
-}
-
-/// The first number of the sequence that a seed stands for.
-fn scrambled(seed: u64) -> u64 {
-    seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1
 }
 
 /// A run without its trace. It returns to the trace by [`Walk::back_to`] only, and as with [`Walk::probe`] calls in a row

@@ -21,7 +21,7 @@ use mazurka_explore::{
 use mazurka_litmus::ast::{Ast, Item};
 use mazurka_litmus::{LabelRules, Litmus, Source, compile};
 use mazurka_oracle::{Budget, Deadlock, Failed, TooMuch, Truth, deadlock, truth};
-use mazurka_program::{Footprints, Label, Program, Run, Schedule, State, Step};
+use mazurka_program::{Footprints, Program, Run, Schedule, State, Step};
 use mazurka_trace::equivalence::{self, Key};
 use mazurka_trace::{HappensBefore, Trace};
 
@@ -417,19 +417,7 @@ impl<R: Run> Seen<R> {
     /// Runs steps again from the start; the trace that they give, or why they can't be taken.
     fn repeat(&mut self, steps: &[Step]) -> Result<Trace, String> {
         self.replay.rewind(0);
-        let mut trace = Trace::new();
-        let mut label = Label::default();
-        for step in steps {
-            let process = self.replay.names().find(&step.process).ok_or("the schedule names no process")?;
-            if !self.replay.enabled().contains(process) {
-                return Err("a step of the schedule is not enabled".to_owned());
-            }
-            let outcomes = self.replay.alternatives(process);
-            label.clear();
-            self.replay.step(process, step.choice, &mut label).map_err(|stop| format!("{stop:?}"))?;
-            trace.push(process, step.choice, outcomes, &label);
-        }
-        Ok(trace)
+        Trace::along(&mut self.replay, steps, |_, _| {}).map_err(|divergence| divergence.to_string())
     }
 
     fn examine(&mut self, ending: Ending, trace: &Trace, run: &R) -> Result<(), String> {

@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 
 use mazurka_explore::{Algorithm, Counts, Ending, Monitor, NotExhaustive, Options, Order, explore};
 use mazurka_oracle::{Failed, KnownDeadlock, Truth, deadlock, known, note_awaited};
-use mazurka_program::{Footprints, Label, Program, Run, Step};
+use mazurka_program::{Footprints, Program, Run, Step};
 use mazurka_trace::Trace;
 use mazurka_trace::dependence::Awaited;
 use mazurka_trace::equivalence::{self, Key};
@@ -149,19 +149,11 @@ impl<R: Run> Judge<R> {
     /// Runs steps again from the start; the trace that they give, or why they can't be taken.
     fn repeat(&mut self, steps: &[Step]) -> Result<Trace, String> {
         self.run.rewind(0);
-        let mut trace = Trace::new();
-        let mut label = Label::default();
-        for step in steps {
-            let process = self.run.names().find(&step.process).ok_or("the schedule names no process")?;
-            if !self.run.enabled().contains(process) {
-                return Err("a step of the schedule is not enabled".to_owned());
-            }
-            let outcomes = self.run.alternatives(process);
-            label.clear();
-            self.run.step(process, step.choice, &mut label).map_err(|stop| format!("{stop:?}"))?;
-            trace.push(process, step.choice, outcomes, &label);
-            note_awaited(&self.run, &label, &mut self.awaited);
-        }
+        let awaited = &mut self.awaited;
+        let trace = Trace::along(&mut self.run, steps, |run, label| {
+            note_awaited(run, label, awaited);
+        })
+        .map_err(|divergence| divergence.to_string())?;
         if !self.run.enabled().is_empty() {
             return Err("an execution was not at its end".to_owned());
         }

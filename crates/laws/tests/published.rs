@@ -13,7 +13,7 @@ use mazurka_explore::{
 };
 use mazurka_litmus::{Litmus, LitmusRun, Source, compile, parse};
 use mazurka_oracle::{Budget, Deadlock, Failed, Truth, deadlock, known, truth};
-use mazurka_program::{Footprints, Label, Program, Run, State};
+use mazurka_program::{Footprints, Program, Run, State, Step};
 use mazurka_trace::Trace;
 use mazurka_trace::equivalence::{self, Key};
 
@@ -53,17 +53,9 @@ struct Seen {
 impl Seen {
     fn repeat(&mut self, trace: &Trace, run: &LitmusRun) -> Trace {
         self.again.rewind(0);
-        let (mut repeated, mut label) = (Trace::new(), Label::default());
-        for k in 0..trace.len() {
-            let path = run.names().path(trace.process(k));
-            let process = self.again.names().find(&path).expect("a process that was met");
-            assert!(self.again.enabled().contains(process), "step {k} can't be taken again");
-            let outcomes = self.again.alternatives(process);
-            label.clear();
-            self.again.step(process, trace.choice(k), &mut label).expect("a step that was taken");
-            repeated.push(process, trace.choice(k), outcomes, &label);
-        }
-        repeated
+        let step = |k| Step { process: run.names().path(trace.process(k)), choice: trace.choice(k) };
+        let steps: Vec<Step> = (0..trace.len()).map(step).collect();
+        Trace::along(&mut self.again, &steps, |_, _| {}).expect("steps that were taken")
     }
 }
 
@@ -144,7 +136,7 @@ fn the_papers_numbers() {
         let counts = summary.counts;
         // A state for each step taken, and the initial one.
         assert_eq!((counts.complete, counts.events + 1), (executions, states), "{file} under {form}");
-        assert_eq!(summary.not_exhaustive, Some(NotExhaustive::AsPublished(form)));
+        assert_eq!(summary.not_exhaustive, Some(NotExhaustive::ByDesign(Algorithm::Published(form))));
     }
 }
 
@@ -227,7 +219,11 @@ fn what_they_find_is_real() {
             for order in orders().take(4) {
                 let (summary, seen) = run(&program, Algorithm::Published(form), order, Rules::default());
                 let what = format!("{name} under {form}, {order:?}");
-                assert_eq!(summary.not_exhaustive, Some(NotExhaustive::AsPublished(form)), "{what}");
+                assert_eq!(
+                    summary.not_exhaustive,
+                    Some(NotExhaustive::ByDesign(Algorithm::Published(form))),
+                    "{what}"
+                );
                 assert_eq!(summary.broken, None, "{what}");
                 assert!(seen.classes.is_subset(&classes), "{what}: an execution that there is not");
                 assert!(

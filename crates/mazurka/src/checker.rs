@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use mazurka_explore::{Limits, Options, Order};
 use mazurka_program::{Failure as Failed, FailureKind, Schedule};
-use mazurka_report::{Report as Inner, Story, Subject};
+use mazurka_report::{Replay, Report as Inner, Subject};
 
 pub use mazurka_explore::Algorithm;
 pub use mazurka_macros::test;
@@ -437,8 +437,8 @@ impl Plan {
 
     /// The report of a check that hangs, or that was ended by a signal.
     fn lost(&self, program: &Closure, lost: LostThread) -> Inner {
-        let story = lost.schedule.clone().and_then(|schedule| self.explain_loss(program, schedule, &lost));
-        task::lost_report(&self.task, lost, story, self.hang_timeout.unwrap_or_default())
+        let replay = lost.schedule.clone().and_then(|schedule| self.explain_loss(program, schedule, &lost));
+        task::lost_report(&self.task, lost, replay, self.hang_timeout.unwrap_or_default())
     }
 
     /// The report of a search that ended in a step without an end: a stack overflowed, a destructor panicked
@@ -452,7 +452,7 @@ impl Plan {
             && let (Some(schedule), Some(process)) = (self.task.heartbeat.schedule(), only.failure.process)
         {
             let lost = LostThread::in_last_step(&self.task.heartbeat, process);
-            only.story = self.explain_loss(program, schedule.clone(), &lost);
+            only.replay = self.explain_loss(program, schedule.clone(), &lost);
             (only.process, only.schedule) = (Some(lost.name), Some(schedule));
         }
         inner
@@ -461,15 +461,15 @@ impl Plan {
     /// How a thread came to be lost: run once more, on another thread of the operating system, up to the step
     /// that has no end. If that does not come to an end soon, it is not explained: the whole timeout was
     /// waited for once.
-    fn explain_loss(&self, program: &Closure, schedule: Schedule, lost: &LostThread) -> Option<Story> {
+    fn explain_loss(&self, program: &Closure, schedule: Schedule, lost: &LostThread) -> Option<Replay> {
         let heartbeat: Arc<Heartbeat> = Arc::default();
         let again = program.again(Settings { heartbeat: heartbeat.clone(), ..self.settings.clone() });
         let hang = self.hang_timeout.map(|timeout| timeout / 4);
         let lost = lost.clone();
-        let story = on_own_thread(&heartbeat, Timeouts { hang, until: None }, move || {
+        let replay = on_own_thread(&heartbeat, Timeouts { hang, until: None }, move || {
             task::explain_loss(&again, &schedule, &lost)
         });
-        story.ok().flatten()
+        replay.ok().flatten()
     }
 
     fn save(&self, report: &mut Report) {

@@ -1,8 +1,8 @@
 //! Brute force: every interleaving of a small program, with nothing left out.
 //!
-//! What the algorithms are measured against. It uses no clock, no race, no sleep set: it tries every enabled process
-//! and every outcome at every node, and compares the executions by keys computed pair by pair from their labels
-//! ([`mazurka_trace::equivalence`]).
+//! What the algorithms are measured against. It uses no clock, no race, no sleep set: it tries every enabled
+//! process and every outcome at every node, and compares the executions by keys computed pair by pair from
+//! their labels ([`mazurka_trace::equivalence`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,14 +27,15 @@ pub struct Truth {
     pub interleavings: u64,
     /// The Mazurkiewicz classes of complete executions, each with the state at its end.
     pub mazurkiewicz: BTreeMap<Key, Option<State>>,
-    /// Classes whose executions do not all end in the same state: labels that do not tell all that a step touches.
+    /// Classes whose executions do not all end in the same state: labels that do not tell all that a step
+    /// touches.
     pub inconsistent: BTreeSet<Key>,
     /// The classes of complete executions modulo observers.
     pub observers: BTreeSet<Key>,
     /// The same of executions in which an assumption was false.
     pub observers_assumed: BTreeSet<Key>,
-    /// The states at the end of complete executions, without shared memory, where no mailbox has two messages that nobody
-    /// took: the order of those is known to nobody.
+    /// The states at the end of complete executions, without shared memory, where no mailbox has two messages
+    /// that nobody took: the order of those is known to nobody.
     pub known: BTreeSet<Vec<i64>>,
     /// The deadlocks: who waits, and the state as in `known`.
     pub known_deadlocks: BTreeSet<KnownDeadlock>,
@@ -81,8 +82,8 @@ pub fn deadlock(run: &impl Run) -> Option<Deadlock> {
         .then(|| (waiting, run.states().map(|states| states.state())))
 }
 
-/// What processes know at the end of an execution: the state without shared memory and without the order of messages
-/// that nobody took. None where that order is part of the state, or if there are no states.
+/// What processes know at the end of an execution: the state without shared memory and without the order of
+/// messages that nobody took. None where that order is part of the state, or if there are no states.
 pub fn known(trace: &Trace, state: Option<&State>) -> Option<Vec<i64>> {
     let state = state.filter(|_| !equivalence::unread_messages_in_order(trace))?;
     Some(state.local.clone())

@@ -1,6 +1,6 @@
 //! Steps and waits, told to people.
 
-use crate::{Place, ProcessId, Run, Stop};
+use crate::{Activations, Place, ProcessId, Run, Stop};
 
 /// A value that a step read or wrote, as a person would name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +58,17 @@ pub trait Explain: Run {
 
     /// Tells each process that waits now what it waits for.
     fn explain_waiting(&self) -> Vec<WaitExplanation>;
+
+    /// The present state as a list of terms, where the run has [states](Run::states). They name everything as
+    /// it is named in every interleaving.
+    fn state_terms(&self) -> Option<Vec<String>> {
+        None
+    }
+
+    /// Its steps as activations of lifelines, where processes are not what has lifelines in a picture.
+    fn activations(&mut self) -> Option<&mut dyn Activations> {
+        None
+    }
 
     /// What a deadlock is called in which these wait, where the front end has words of its own for it.
     fn deadlock_message(&self, _waiting: &[WaitExplanation]) -> Option<String> {

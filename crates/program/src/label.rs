@@ -1,6 +1,7 @@
 //! Labels: what a step did to which locations.
 
-/// Something that steps touch: a shared variable, a cell of an array, a lock, a mailbox, the end of a process.
+/// Something that steps touch: a shared variable, a cell of an array, a lock, a mailbox, the end of a
+/// process.
 ///
 /// Locations are small dense numbers, so that what is known of them can be kept in plain arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,8 +18,9 @@ pub enum AccessKind {
     Update,
     /// A message was appended to it (the location is a mailbox).
     Send,
-    /// It was given its value, once and for all: no other step of any execution writes it, nor can it be read before (the
-    /// location is a future that is resolved). So it has no order of writes that could be observed.
+    /// It was given its value, once and for all: no other step of any execution writes it, nor can it be read
+    /// before (the location is a future that is resolved). So it has no order of writes that could be
+    /// observed.
     Once,
 }
 
@@ -67,9 +69,9 @@ pub struct GuardId(pub u32);
 
 /// The guard of a step that can wait, where another process can make the guard false again.
 ///
-/// All that the guard reads counts as the one `location`: a step that writes any of it accesses `location` too, so
-/// two such steps are dependent. A guard that only its own process can make false again is not one of these: see
-/// [`Label::waited_for`].
+/// All that the guard reads counts as the one `location`: a step that writes any of it accesses `location`
+/// too, so two such steps are dependent. A guard that only its own process can make false again is not one of
+/// these: see [`Label::waited_for`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {
     /// The one location that stands for everything the guard reads.
@@ -87,9 +89,9 @@ pub struct Label {
     pub accesses: Vec<Access>,
     /// The guard that had to hold for the step to be taken.
     pub guard: Option<Guard>,
-    /// The locations whose writers the step had to wait for, where only its own process can make that undone: the end
-    /// of a process that is joined, a wake-up, the message that is taken, the end of every sender. There is no race with
-    /// those writers.
+    /// The locations whose writers the step had to wait for, where only its own process can make that undone:
+    /// the end of a process that is joined, a wake-up, the message that is taken, the end of every sender.
+    /// There is no race with those writers.
     pub waited_for: Vec<Location>,
     /// The processes that the step created, in order.
     pub spawned: Vec<crate::ProcessId>,

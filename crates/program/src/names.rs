@@ -17,8 +17,9 @@ impl ProcessId {
 
 /// The creation tree of a program, as far as it has been seen.
 ///
-/// A process is named by its parent and by how many processes the parent had created before it (`0.1.2`), so a name
-/// means the same process in every interleaving. Entries are only added, in whatever order the search meets them.
+/// A process is named by its parent and by how many processes the parent had created before it (`0.1.2`), so
+/// a name means the same process in every interleaving. Entries are only added, in whatever order the search
+/// meets them.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     entries: Vec<Entry>,

@@ -1,9 +1,9 @@
 //! States up to renaming.
 //!
-//! Creation-tree names tell processes apart in a trace, but who created a process says nothing of what it will do. Two states
-//! that differ in names only have the same futures, but for names; [`Renamed`] is what it takes to carry over what is known
-//! of the one to the other. What is there already has a number in the canonical order; what is made later is named after
-//! its maker, counted from the state on.
+//! Creation-tree names tell processes apart in a trace, but who created a process says nothing of what it
+//! will do. Two states that differ in names only have the same futures, but for names; [`Renamed`] is what it
+//! takes to carry over what is known of the one to the other. What is there already has a number in the
+//! canonical order; what is made later is named after its maker, counted from the state on.
 
 use crate::{Location, ProcessId};
 
@@ -30,12 +30,14 @@ pub struct Origin {
 /// A state in a canonical order.
 #[derive(Clone, Debug, Default)]
 pub struct Renamed {
-    /// The state. Where two lists are equal, the bijection between their `things` by place, and between what the same
-    /// makers make from there on, turns every continuation of the one run into one of the other, with labels and outcomes.
+    /// The state. Where two lists are equal, the bijection between their `things` by place, and between what
+    /// the same makers make from there on, turns every continuation of the one run into one of the other,
+    /// with labels and outcomes.
     pub list: Vec<i64>,
     /// All things that steps to come can touch or be taken by, as far as they exist.
     pub things: Vec<Thing>,
-    /// For each of them, how many processes and how many objects it has made; 0 for what makes nothing any more.
+    /// For each of them, how many processes and how many objects it has made; 0 for what makes nothing any
+    /// more.
     pub made: Vec<(u32, u32)>,
 }
 

@@ -23,8 +23,9 @@ pub trait Program {
     /// Starts it.
     fn start(&self, footprints: Footprints) -> Self::Run;
 
-    /// Whether the search has to be begun again, since this was asked last: something was found out about the program
-    /// that changes the labels of its steps. The run has [stopped](Stop) then. Answers "yes" finitely often.
+    /// Whether the search has to be begun again, since this was asked last: something was found out about the
+    /// program that changes the labels of its steps. The run has [stopped](Stop) then. Answers "yes" finitely
+    /// often.
     fn begin_again(&self) -> bool {
         false
     }
@@ -53,15 +54,16 @@ pub trait Run: Any {
     /// A process that was stopped by a false assumption does not wait: see [`Run::assumed`].
     fn waiting(&self, with: &mut dyn FnMut(ProcessId, Option<Guard>));
 
-    /// Takes the step of an enabled process, with one of its outcomes, and makes `label` that of the step: the run clears it,
-    /// whatever it held before, also if it stops.
+    /// Takes the step of an enabled process, with one of its outcomes, and makes `label` that of the step:
+    /// the run clears it, whatever it held before, also if it stops.
     ///
     /// # Errors
     /// If the run can't go on: see [`Stop`].
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop>;
 
-    /// How much has been done so far besides one thing a step: what steps and guards did within, in what takes about as long
-    /// as a step that does nothing else. It never becomes less, and tells a search that steps last long before they do.
+    /// How much has been done so far besides one thing a step: what steps and guards did within, in what
+    /// takes about as long as a step that does nothing else. It never becomes less, and tells a search that
+    /// steps last long before they do.
     fn effort(&self) -> u64 {
         0
     }
@@ -85,14 +87,14 @@ pub trait Run: Any {
     /// Whether an assumption was false: the process that made it takes no further step.
     fn assumed(&self) -> bool;
 
-    /// Whether the program has ended, whatever its processes do: those that wait then are in no deadlock. Their guards
-    /// count as ever.
+    /// Whether the program has ended, whatever its processes do: those that wait then are in no deadlock.
+    /// Their guards count as ever.
     fn ended_early(&self) -> bool {
         false
     }
 
-    /// The label that the step of an enabled process would have if it were taken now. Every front end can tell, at the price
-    /// of a step; the run is where it was afterwards.
+    /// The label that the step of an enabled process would have if it were taken now. Every front end can
+    /// tell, at the price of a step; the run is where it was afterwards.
     ///
     /// # Errors
     /// If the run can't go on: see [`Stop`].
@@ -108,8 +110,9 @@ pub trait Run: Any {
         None
     }
 
-    /// States up to renaming, if the front end has them besides [named ones](crate::NamedStates). It is one and the same answer
-    /// for the whole life of a run: once this was asked, a step that makes names matter [stops](Stop) the run.
+    /// States up to renaming, if the front end has them besides [named ones](crate::NamedStates). It is one
+    /// and the same answer for the whole life of a run: once this was asked, a step that makes names matter
+    /// [stops](Stop) the run.
     fn renaming(&mut self) -> Option<&mut dyn Renaming> {
         None
     }
@@ -130,11 +133,14 @@ pub trait Run: Any {
 pub enum Stop {
     /// A bound of the front end was reached; the verdict can only be "not exhaustive", for this reason.
     Bound(String),
-    /// The program does what the front end does not support, or not under this algorithm: "not exhaustive", for this reason.
+    /// The program does what the front end does not support, or not under this algorithm: "not exhaustive",
+    /// for this reason.
     Unsupported(String),
-    /// Something was found out that changes labels: the search has to be begun again ([`Program::begin_again`]).
+    /// Something was found out that changes labels: the search has to be begun again
+    /// ([`Program::begin_again`]).
     BeginAgain,
-    /// The search itself is broken: the program did not repeat what it did before, or brought down what runs it.
+    /// The search itself is broken: the program did not repeat what it did before, or brought down what runs
+    /// it.
     Broken(Failure),
 }
 

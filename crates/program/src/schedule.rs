@@ -5,8 +5,9 @@
 //! item     = name [ "#" choice ] [ "*" count ]
 //! name     = ordinal { "." ordinal }
 //! ```
-//! `name` is a path in the creation tree; `choice` is the outcome of the step (0 where it is left out); `count` repeats
-//! the item. `v1:0*3,1,0.1#2` is three steps of process 0, one of process 1, and one of 0's second child, outcome 2.
+//! `name` is a path in the creation tree; `choice` is the outcome of the step (0 where it is left out);
+//! `count` repeats the item. `v1:0*3,1,0.1#2` is three steps of process 0, one of process 1, and one of 0's
+//! second child, outcome 2.
 
 use std::fmt;
 use std::str::FromStr;

@@ -6,14 +6,14 @@ use std::time::Instant;
 use mazurka_explore::{Algorithm, Counts, Monitor, NoMonitor, NotExhaustive, Options, Summary, explore};
 use mazurka_program::{Explain, Failure, FailureKind, Program, Schedule};
 
-use crate::collect::{Both, Collected, Collector, Found, Watch, same};
-use crate::replay::{End, Misfit, Story, StoryFailure, replay};
+use crate::collect::{Both, Collected, Collector, DistinctFailure, Watch, same};
+use crate::replay::{Misfit, Replay, ReplayEnd, ReplayFailure, replay};
 use crate::report::{Counterexample, Method, Report, Subject};
 use crate::text::counted;
 use crate::wording::Wording;
 
-/// All stories of a report together have at most so many steps, but for the first, which is always told. It keeps a
-/// hundred failures of a hundred thousand steps each from filling the memory.
+/// All replays of a report together have at most so many steps, but for the first, which is always told. It
+/// keeps a hundred failures of a hundred thousand steps each from filling the memory.
 const MAX_TOLD: usize = 200_000;
 
 /// A bug of ours that a search noticed: what was to hold always did not. There is no verdict then.
@@ -37,17 +37,13 @@ impl std::error::Error for InternalError {}
 ///
 /// # Errors
 /// If the search noticed a bug of ours. Unless it had met a failure, which is one whatever else happened.
-pub fn check<'a, P>(
+pub fn check<'a, P: Program<Run: Explain>>(
     program: &P,
     subject: Subject,
     algorithm: Algorithm,
     options: &Options,
     watch: Option<&'a mut Watch<'a>>,
-) -> Result<Report, InternalError>
-where
-    P: Program,
-    P::Run: Explain,
-{
+) -> Result<Report, InternalError> {
     check_observed(program, subject, algorithm, options, watch, &mut NoMonitor)
 }
 
@@ -55,18 +51,14 @@ where
 ///
 /// # Errors
 /// As [`check()`].
-pub fn check_observed<'a, P>(
+pub fn check_observed<'a, P: Program<Run: Explain>>(
     program: &P,
     subject: Subject,
     algorithm: Algorithm,
     options: &Options,
     watch: Option<&'a mut Watch<'a>>,
     observer: &mut dyn Monitor<P::Run>,
-) -> Result<Report, InternalError>
-where
-    P: Program,
-    P::Run: Explain,
-{
+) -> Result<Report, InternalError> {
     let begin = Instant::now();
     let mut collector = Collector::new(options.keep_going, watch);
     let summary = explore(program, algorithm, options, &mut Both { first: observer, second: &mut collector });
@@ -89,43 +81,44 @@ where
 ///
 /// # Errors
 /// If the schedule does not fit the program.
-pub fn check_schedule<P>(program: &P, subject: Subject, schedule: Schedule) -> Result<Report, Misfit>
-where
-    P: Program,
-    P::Run: Explain,
-{
+pub fn check_schedule<P: Program<Run: Explain>>(
+    program: &P,
+    subject: Subject,
+    schedule: Schedule,
+) -> Result<Report, Misfit> {
     let begin = Instant::now();
-    let story = replay(program, &schedule)?;
+    let replay = replay(program, &schedule)?;
     let seconds = begin.elapsed().as_secs_f64();
-    let counts = counts_of(&story);
-    let reason = Some(format!("only one schedule was run{}", end_text(&story.end)));
-    let mut found: Vec<Found> = Vec::new();
-    for met in &story.failures {
-        let next = Found::once(met.failure.clone(), Vec::new(), schedule.clone());
+    let counts = counts_of(&replay);
+    let reason = Some(format!("only one schedule was run{}", end_text(&replay.end)));
+    let mut found: Vec<DistinctFailure> = Vec::new();
+    for met in &replay.failures {
+        let next = DistinctFailure::once(met.failure.clone(), Vec::new(), schedule.clone());
         if !found.iter().any(|known| known.is_like(&next)) {
             found.push(next);
         }
     }
     let failures = tell(program, &found, false, MAX_TOLD);
-    let story = failures.is_empty().then_some(story);
+    let replay = failures.is_empty().then_some(replay);
     let report = Report::new(subject, Method::Replay(schedule));
-    Ok(Report { counts, seconds, reason, failures, story, ..report })
+    Ok(Report { counts, seconds, reason, failures, replay, ..report })
 }
 
-/// The failures, confirmed; those with stories that exceed the most steps to be told come without.
-fn tell<P>(program: &P, found: &[Found], counted: bool, most: usize) -> Vec<Counterexample>
-where
-    P: Program,
-    P::Run: Explain,
-{
+/// The failures, confirmed; those whose replays would exceed the most steps of a report come without.
+fn tell<P: Program<Run: Explain>>(
+    program: &P,
+    found: &[DistinctFailure],
+    counted: bool,
+    most: usize,
+) -> Vec<Counterexample> {
     let mut told = 0;
     let mut failures = Vec::new();
     for found in found {
         let mut failure = confirm(program, found);
         failure.executions = failure.executions.filter(|_| counted);
-        let steps = failure.story.as_ref().map_or(0, |story| story.steps.len());
+        let steps = failure.replay.as_ref().map_or(0, |replay| replay.steps.len());
         if told > 0 && told + steps > most {
-            failure.story = None;
+            failure.replay = None;
         } else {
             told += steps;
         }
@@ -134,28 +127,25 @@ where
     failures
 }
 
-/// Runs the schedule of a failure again, which must give the failure again, and tells the part that leads to it.
+/// Runs the schedule of a failure again, which must give the failure again, and tells the part that leads to
+/// it.
 ///
 /// A program that does not repeat itself is a failure of its own, of kind nondeterminism.
-pub fn confirm<P>(program: &P, found: &Found) -> Counterexample
-where
-    P: Program,
-    P::Run: Explain,
-{
-    let story = match replay(program, &found.schedule) {
-        Ok(story) => story,
+pub fn confirm<P: Program<Run: Explain>>(program: &P, found: &DistinctFailure) -> Counterexample {
+    let replay = match replay(program, &found.schedule) {
+        Ok(replay) => replay,
         Err(misfit) => return not_repeated(found, None, &misfit.to_string()),
     };
-    let Some(met) = story.failures.iter().find(|met| same(&met.failure, &found.failure)) else {
-        let why = match story.failures.first() {
-            Some(StoryFailure { failure, .. }) => {
+    let Some(met) = replay.failures.iter().find(|met| same(&met.failure, &found.failure)) else {
+        let why = match replay.failures.first() {
+            Some(ReplayFailure { failure, .. }) => {
                 format!("there was another instead ({}: {})", failure.kind.name(), failure.message)
             }
             None => "nothing failed".to_owned(),
         };
-        return not_repeated(found, Some(story), &why);
+        return not_repeated(found, Some(replay), &why);
     };
-    let StoryFailure { steps, failure, process } = met.clone();
+    let ReplayFailure { steps, failure, process } = met.clone();
     if steps < found.schedule.steps.len() {
         // What came after the failure is of no interest: tell it as a replay of the shorter schedule will.
         let mut found = found.clone();
@@ -168,11 +158,11 @@ where
         executions: Some(found.executions),
         varies: found.varies,
         schedule: Some(found.schedule.clone()),
-        story: Some(story),
+        replay: Some(replay),
     }
 }
 
-fn not_repeated(found: &Found, story: Option<Story>, why: &str) -> Counterexample {
+fn not_repeated(found: &DistinctFailure, replay: Option<Replay>, why: &str) -> Counterexample {
     let Failure { kind, message, place, .. } = &found.failure;
     let failure = Failure {
         kind: FailureKind::Nondeterminism,
@@ -184,11 +174,11 @@ fn not_repeated(found: &Found, story: Option<Story>, why: &str) -> Counterexampl
         process: None,
     };
     let schedule = Some(found.schedule.clone());
-    Counterexample { failure, process: None, executions: None, varies: false, schedule, story }
+    Counterexample { failure, process: None, executions: None, varies: false, schedule, replay }
 }
 
 fn broken(failure: Failure) -> Counterexample {
-    Counterexample { failure, process: None, executions: None, varies: false, schedule: None, story: None }
+    Counterexample { failure, process: None, executions: None, varies: false, schedule: None, replay: None }
 }
 
 /// What a search found wrong with itself.
@@ -248,14 +238,14 @@ fn size_text(bytes: u64) -> String {
     }
 }
 
-fn end_text(end: &End) -> String {
+fn end_text(end: &ReplayEnd) -> String {
     match end {
-        End::Finished => ", to its end".to_owned(),
-        End::Deadlock => ", to a deadlock".to_owned(),
-        End::Assumed => ", and ended in a false assumption".to_owned(),
-        End::Early(names) => format!(", and {} could still go on", listing(names)),
-        End::Bound(reason) => format!(", and stopped early: {reason}"),
-        End::Broken => ", and broke".to_owned(),
+        ReplayEnd::Finished => ", to its end".to_owned(),
+        ReplayEnd::Deadlock => ", to a deadlock".to_owned(),
+        ReplayEnd::Assumed => ", and ended in a false assumption".to_owned(),
+        ReplayEnd::Early(names) => format!(", and {} could still go on", listing(names)),
+        ReplayEnd::Bound(reason) => format!(", and stopped early: {reason}"),
+        ReplayEnd::Broken => ", and broke".to_owned(),
     }
 }
 
@@ -269,14 +259,14 @@ fn listing(names: &[String]) -> String {
     text
 }
 
-fn counts_of(story: &Story) -> Counts {
-    let complete = matches!(story.end, End::Finished | End::Deadlock);
+fn counts_of(replay: &Replay) -> Counts {
+    let complete = matches!(replay.end, ReplayEnd::Finished | ReplayEnd::Deadlock);
     Counts {
         complete: complete.into(),
-        assumed: (story.end == End::Assumed).into(),
-        deadlocks: (story.end == End::Deadlock).into(),
-        events: story.steps.len() as u64,
-        longest: story.steps.len(),
+        assumed: (replay.end == ReplayEnd::Assumed).into(),
+        deadlocks: (replay.end == ReplayEnd::Deadlock).into(),
+        events: replay.steps.len() as u64,
+        longest: replay.steps.len(),
         ..Counts::default()
     }
 }
@@ -291,11 +281,13 @@ mod tests {
         let toy = Toy::new(&[&[Op::Expect(0, 1), Op::Expect(0, 2), Op::Expect(0, 3)]]);
         let schedule: Schedule = "v1:0*3".parse().unwrap();
         let failures = replay(&toy, &schedule).unwrap().failures;
-        let found: Vec<Found> =
-            failures.into_iter().map(|met| Found::once(met.failure, Vec::new(), schedule.clone())).collect();
+        let found: Vec<DistinctFailure> = failures
+            .into_iter()
+            .map(|met| DistinctFailure::once(met.failure, Vec::new(), schedule.clone()))
+            .collect();
         let told = |most| {
             let failures = tell(&toy, &found, false, most);
-            failures.iter().map(|failure| failure.story.is_some()).collect::<Vec<_>>()
+            failures.iter().map(|failure| failure.replay.is_some()).collect::<Vec<_>>()
         };
         assert_eq!(told(6), [true, true, true]);
         assert_eq!(told(3), [true, true, false]);

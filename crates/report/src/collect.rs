@@ -1,7 +1,7 @@
 //! The monitor that remembers failures.
 //!
-//! It is called at the end of every execution of a search, so it does next to nothing unless something went wrong, and
-//! makes text only of failures that are new to it.
+//! It is called at the end of every execution of a search, so it does next to nothing unless something went
+//! wrong, and makes text only of failures that are new to it.
 
 use std::ops::ControlFlow;
 
@@ -16,11 +16,11 @@ pub const MAX_FAILURES: usize = 100;
 
 /// A failure that a search met.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct DistinctFailure {
     /// What went wrong. Its process is a number of the search's run, of no use outside it.
     pub failure: Failure,
-    /// For a deadlock: where the processes wait that are to blame for it, each place once, in order. Those that wait
-    /// merely because of these are no part of it.
+    /// For a deadlock: where the processes wait that are to blame for it, each place once, in order. Those
+    /// that wait merely because of these are no part of it.
     pub waits: Vec<Place>,
     /// The execution in which it was met first.
     pub schedule: Schedule,
@@ -30,15 +30,16 @@ pub struct Found {
     pub varies: bool,
 }
 
-impl Found {
+impl DistinctFailure {
     /// A failure that was met in one execution.
-    pub(crate) fn once(failure: Failure, waits: Vec<Place>, schedule: Schedule) -> Found {
-        Found { failure, waits, schedule, executions: 1, varies: false }
+    pub(crate) fn once(failure: Failure, waits: Vec<Place>, schedule: Schedule) -> DistinctFailure {
+        DistinctFailure { failure, waits, schedule, executions: 1, varies: false }
     }
 
-    /// Whether two count as one failure: those of one kind at one place (deadlocks: at the same places), whatever the
-    /// values and whichever process of a family it is. Where no place is known, the message decides.
-    pub(crate) fn is_like(&self, other: &Found) -> bool {
+    /// Whether two count as one failure: those of one kind at one place (deadlocks: at the same places),
+    /// whatever the values and whichever process of a family it is. Where no place is known, the message
+    /// decides.
+    pub(crate) fn is_like(&self, other: &DistinctFailure) -> bool {
         self.covers(&other.failure, &other.waits)
     }
 
@@ -51,8 +52,8 @@ impl Found {
     }
 }
 
-/// Who wants to know how far a search is: called now and then with the counts and with the share that is behind us. To
-/// break asks for an end of the search.
+/// Who wants to know how far a search is: called now and then with the counts and with the share that is
+/// behind us. To break asks for an end of the search.
 pub type Watch<'a> = dyn FnMut(&Counts, f64) -> ControlFlow<()> + 'a;
 
 /// A monitor that keeps the first failure of a search and ends it, or all distinct ones to the end.
@@ -68,7 +69,7 @@ pub struct Collector<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Collected {
     /// The failures met, in the order of meeting.
-    pub found: Vec<Found>,
+    pub found: Vec<DistinctFailure>,
     /// Whether there were more than [`MAX_FAILURES`].
     pub more: bool,
     /// Whether who watched asked for an end.
@@ -108,7 +109,7 @@ impl<'a> Collector<'a> {
             self.collected.more = true;
             return;
         }
-        self.collected.found.push(Found::once(failure, waits, schedule_of(trace, run)));
+        self.collected.found.push(DistinctFailure::once(failure, waits, schedule_of(trace, run)));
         self.seen_in.push(execution);
     }
 
@@ -116,7 +117,8 @@ impl<'a> Collector<'a> {
         let waiting = run.explain_waiting();
         let places = places(&waiting);
         // The message of a deadlock is made for the first at its places only.
-        let known = |known: &Found| !places.is_empty() && known.waits.iter().eq(places.iter().copied());
+        let known =
+            |known: &DistinctFailure| !places.is_empty() && known.waits.iter().eq(places.iter().copied());
         if let Some(at) = self.collected.found.iter().position(known) {
             return self.count(at, execution);
         }

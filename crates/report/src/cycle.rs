@@ -17,8 +17,8 @@ pub(crate) fn cycles(waiting: &[Waiting]) -> Vec<Vec<&str>> {
     circles.into_iter().map(|circle| circle.into_iter().map(name).collect()).collect()
 }
 
-/// Which processes that wait don't do so merely because another one waits: those on a circle, and those that wait for
-/// nobody who waits. The others would go on if these did.
+/// Which processes that wait don't do so merely because another one waits: those on a circle, and those that
+/// wait for nobody who waits. The others would go on if these did.
 pub(crate) fn to_blame(waiting: &[WaitExplanation]) -> Vec<bool> {
     let mut places: Vec<(ProcessId, usize)> =
         waiting.iter().enumerate().map(|(at, wait)| (wait.process, at)).collect();

@@ -1,15 +1,15 @@
-//! A story as a table with one column a process, or as a list where that is too wide.
+//! The steps of a replay as a table with one column a process, or as a list where that is too wide.
 
 use std::collections::BTreeMap;
 
 use mazurka_program::{Observed, Place};
 
 use crate::layout::{Column, Grid, Row};
-use crate::replay::{Story, StoryStep};
+use crate::replay::{Replay, ReplayStep};
 use crate::style::{Paint, clean, short_operation, width};
 use crate::wording::Wording;
 
-/// A story with no more steps than this is told in full.
+/// A replay with no more steps than this is shown in full.
 const LONG: usize = 60;
 /// Of a longer one: so many of the first steps,
 const HEAD: usize = 12;
@@ -27,8 +27,8 @@ const NARROW_LIST: usize = 24;
 /// So many values that one step read or wrote are told, unless everything is asked for.
 const MOST_VALUES: usize = 16;
 
-/// What of a story to show, and how.
-pub(crate) struct Telling<'a> {
+/// What of a replay to show, and how.
+pub(crate) struct StepsLayout<'a> {
     /// The processes that matter most, as paths.
     pub focus: Vec<&'a str>,
     /// The step that failed, if one did.
@@ -54,23 +54,23 @@ pub(crate) struct Failed<'a> {
     pub place: Option<&'a Place>,
 }
 
-/// The steps of a story, as text.
-pub(crate) fn interleaving(story: &Story, telling: &Telling<'_>) -> String {
-    let items = if telling.full { whole(story.steps.len()) } else { selection(story, &telling.focus) };
-    let actors = actors(story, &items);
+/// The steps of a replay, as text.
+pub(crate) fn interleaving(replay: &Replay, layout: &StepsLayout<'_>) -> String {
+    let items = if layout.full { whole(replay.steps.len()) } else { selection(replay, &layout.focus) };
+    let actors = actors(replay, &items);
     // With so many processes no table fits, and none need be tried.
-    if actors.len() * NARROW < telling.width {
-        let table = table(story, &items, &actors, telling);
-        if let Some(widths) = table.fit(telling.width) {
-            return table.draw(&widths, telling.paint);
+    if actors.len() * NARROW < layout.width {
+        let table = table(replay, &items, &actors, layout);
+        if let Some(widths) = table.fit(layout.width) {
+            return table.draw(&widths, layout.paint);
         }
     }
-    let mut list = list(story, &items, &actors, telling);
-    let widths = list.fit(telling.width).unwrap_or_else(|| {
+    let mut list = list(replay, &items, &actors, layout);
+    let widths = list.fit(layout.width).unwrap_or_else(|| {
         list.break_remarks();
-        list.fit(telling.width).unwrap_or_else(|| list.narrowest())
+        list.fit(layout.width).unwrap_or_else(|| list.narrowest())
     });
-    list.draw(&widths, telling.paint)
+    list.draw(&widths, layout.paint)
 }
 
 /// A stretch of steps: each shown, or all left out.
@@ -85,8 +85,8 @@ fn whole(steps: usize) -> Vec<Item> {
 }
 
 /// Both ends, and what the processes that matter did last and read.
-fn selection(story: &Story, focus: &[&str]) -> Vec<Item> {
-    let steps = &story.steps;
+fn selection(replay: &Replay, focus: &[&str]) -> Vec<Item> {
+    let steps = &replay.steps;
     if steps.len() <= LONG {
         return whole(steps.len());
     }
@@ -130,77 +130,103 @@ struct Actor {
     longest_word: usize,
 }
 
-/// Such processes by their paths, in the order of the creation tree. Where two have the same name, their paths tell
-/// them apart.
-fn actors(story: &Story, items: &[Item]) -> BTreeMap<Vec<u32>, Actor> {
-    let mut actors: BTreeMap<Vec<u32>, Actor> = BTreeMap::new();
-    let mut named: BTreeMap<String, usize> = BTreeMap::new();
-    for item in items {
-        let Item::Shown(at) = item else { continue };
-        let step = &story.steps[*at];
-        let actor = actors.entry(path(&step.process)).or_insert_with(|| {
-            let title = clean(&step.name);
-            *named.entry(title.clone()).or_default() += 1;
-            Actor { title, longest_word: 0 }
-        });
-        let longest = short_operation(&step.operation).split(' ').map(width).max().unwrap_or(0);
-        actor.longest_word = actor.longest_word.max(longest);
+/// Such processes by their paths, in the order of the creation tree.
+fn actors(replay: &Replay, items: &[Item]) -> BTreeMap<Vec<u32>, Actor> {
+    let steps = items.iter().filter_map(|item| match item {
+        Item::Shown(at) => Some(&replay.steps[*at]),
+        Item::LeftOut(_) => None,
+    });
+    let mut longest_words: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
+    for step in steps.clone() {
+        let longest = longest_words.entry(path(&step.process)).or_default();
+        let words = short_operation(&step.operation);
+        *longest = words.split(' ').map(width).fold(*longest, usize::max);
     }
-    for (path, actor) in &mut actors {
-        if named[&actor.title] > 1 {
-            let path: Vec<String> = path.iter().map(u32::to_string).collect();
-            actor.title += &format!(" ({})", path.join("."));
-        }
-    }
-    actors
+    let titles = titles(steps.map(|step| (step.process.as_str(), step.name.as_str())));
+    titles
+        .into_iter()
+        .map(|(path, title)| {
+            let longest_word = longest_words[&path];
+            (path, Actor { title, longest_word })
+        })
+        .collect()
 }
 
-fn table(story: &Story, items: &[Item], actors: &BTreeMap<Vec<u32>, Actor>, telling: &Telling<'_>) -> Grid {
+/// The titles of processes by their paths, in the order of the creation tree. Where two have the same name,
+/// their paths tell them apart.
+pub(crate) fn titles<'a>(processes: impl Iterator<Item = (&'a str, &'a str)>) -> BTreeMap<Vec<u32>, String> {
+    let mut titles: BTreeMap<Vec<u32>, String> = BTreeMap::new();
+    let mut named: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (process, name) in processes {
+        titles.entry(path(process)).or_insert_with(|| {
+            named.entry(clean(name)).or_default().push(process);
+            clean(name)
+        });
+    }
+    for (name, processes) in named.iter().filter(|(_, processes)| processes.len() > 1) {
+        for process in processes {
+            titles.insert(path(process), format!("{name} ({process})"));
+        }
+    }
+    titles
+}
+
+fn table(
+    replay: &Replay,
+    items: &[Item],
+    actors: &BTreeMap<Vec<u32>, Actor>,
+    layout: &StepsLayout<'_>,
+) -> Grid {
     let column = |actor: &Actor| Column {
         heading: actor.title.clone(),
         narrowest: NARROW.max(width(&actor.title)).max(actor.longest_word.min(NARROW_WORD)),
     };
     let columns = actors.values().map(column).collect();
     let paths: Vec<&Vec<u32>> = actors.keys().collect();
-    let cells = |step: &StoryStep| {
+    let cells = |step: &ReplayStep| {
         let column = paths.binary_search(&&path(&step.process)).unwrap_or(0);
         vec![(column, short_operation(&step.operation))]
     };
-    grid(story, items, telling, columns, cells)
+    grid(replay, items, layout, columns, cells)
 }
 
-fn list(story: &Story, items: &[Item], actors: &BTreeMap<Vec<u32>, Actor>, telling: &Telling<'_>) -> Grid {
+fn list(
+    replay: &Replay,
+    items: &[Item],
+    actors: &BTreeMap<Vec<u32>, Actor>,
+    layout: &StepsLayout<'_>,
+) -> Grid {
     let widest = actors.values().map(|actor| width(&actor.title)).max().unwrap_or(0);
-    let process = telling.wording.process;
+    let process = layout.wording.process;
     let columns = vec![
         Column { heading: process.to_owned(), narrowest: widest.max(process.len()) },
         Column { heading: "operation".to_owned(), narrowest: NARROW_LIST },
     ];
-    let cells = |step: &StoryStep| {
+    let cells = |step: &ReplayStep| {
         vec![(0, actors[&path(&step.process)].title.clone()), (1, short_operation(&step.operation))]
     };
-    grid(story, items, telling, columns, cells)
+    grid(replay, items, layout, columns, cells)
 }
 
 fn grid(
-    story: &Story,
+    replay: &Replay,
     items: &[Item],
-    telling: &Telling<'_>,
+    layout: &StepsLayout<'_>,
     columns: Vec<Column>,
-    cells: impl Fn(&StoryStep) -> Vec<(usize, String)>,
+    cells: impl Fn(&ReplayStep) -> Vec<(usize, String)>,
 ) -> Grid {
-    let one_file = one_file(story);
-    let full_trace = telling.wording.full_trace;
+    let one_file = one_file(replay);
+    let full_trace = layout.wording.full_trace;
     let row = |item: &Item| match item {
         Item::LeftOut(range) => Row::Gap(format!("{} steps left out; {full_trace} shows them", range.len())),
         Item::Shown(at) => {
-            let step = &story.steps[*at];
-            let failed = telling.failed.filter(|failed| failed.step == *at);
+            let step = &replay.steps[*at];
+            let failed = layout.failed.filter(|failed| failed.step == *at);
             Row::Step {
                 number: at + 1,
                 line: step.place.as_ref().map_or(String::new(), |place| line(place, one_file)),
                 cells: cells(step),
-                remarks: remarks(step, failed, telling),
+                remarks: remarks(step, failed, layout),
                 marked: failed.is_some(),
             }
         }
@@ -209,14 +235,15 @@ fn grid(
     Grid { line_heading, columns, rows: items.iter().map(row).collect() }
 }
 
-fn path(text: &str) -> Vec<u32> {
+/// The path in the creation tree that a text names.
+pub(crate) fn path(text: &str) -> Vec<u32> {
     text.split('.').filter_map(|ordinal| ordinal.parse().ok()).collect()
 }
 
-/// Whether all that a story tells of is in one file, so that lines are enough.
-pub(crate) fn one_file(story: &Story) -> bool {
-    let steps = story.steps.iter().filter_map(|step| step.place.as_ref());
-    let waiting = story.waiting.iter().filter_map(|wait| wait.place.as_ref());
+/// Whether all that a replay has is in one file, so that lines are enough.
+pub(crate) fn one_file(replay: &Replay) -> bool {
+    let steps = replay.steps.iter().filter_map(|step| step.place.as_ref());
+    let waiting = replay.waiting.iter().filter_map(|wait| wait.place.as_ref());
     let mut files = steps.chain(waiting).map(|place| &place.file);
     let first = files.next();
     files.all(|file| Some(file) == first)
@@ -227,13 +254,10 @@ pub(crate) fn line(place: &Place, one_file: bool) -> String {
     if one_file { place.line.to_string() } else { format!("{}:{}", clean(&place.file), place.line) }
 }
 
-/// What a step read, with where that came from, what it wrote, what else there is to say, and where its process failed
-/// afterwards, before it came to another step.
-fn remarks(step: &StoryStep, failed: Option<Failed<'_>>, telling: &Telling<'_>) -> Vec<String> {
-    let reads = step.reads.iter().map(|read| match read.source {
-        None => format!("{} (initial)", value(read)),
-        Some(source) => format!("{} from step {}", value(read), source + 1),
-    });
+/// What a step read, with where that came from, what it wrote, what else there is to say, and where its
+/// process failed afterwards, before it came to another step.
+fn remarks(step: &ReplayStep, failed: Option<Failed<'_>>, layout: &StepsLayout<'_>) -> Vec<String> {
+    let reads = step.reads.iter().map(read_text);
     let writes = step.writes.iter().map(value);
     let note = step.note.as_deref().map(clean).unwrap_or_default();
     let note: Vec<String> = note.split_inclusive("; ").map(|part| part.trim_end().to_owned()).collect();
@@ -246,8 +270,8 @@ fn remarks(step: &StoryStep, failed: Option<Failed<'_>>, telling: &Telling<'_>) 
         }
     });
     let mut groups = vec![
-        enumeration("reads", reads.collect(), telling),
-        enumeration("writes", writes.collect(), telling),
+        enumeration("reads", reads.collect(), layout),
+        enumeration("writes", writes.collect(), layout),
         note,
         failed.into_iter().collect(),
     ];
@@ -259,11 +283,11 @@ fn remarks(step: &StoryStep, failed: Option<Failed<'_>>, telling: &Telling<'_>) 
     groups.concat()
 }
 
-fn enumeration(verb: &str, mut values: Vec<String>, telling: &Telling<'_>) -> Vec<String> {
-    if !telling.full && values.len() > MOST_VALUES + 1 {
+fn enumeration(verb: &str, mut values: Vec<String>, layout: &StepsLayout<'_>) -> Vec<String> {
+    if !layout.full && values.len() > MOST_VALUES + 1 {
         let more = values.len() - MOST_VALUES;
         values.truncate(MOST_VALUES);
-        values.push(format!("and {more} more ({} shows them)", telling.wording.full_trace));
+        values.push(format!("and {more} more ({} shows them)", layout.wording.full_trace));
     }
     let last = values.len().saturating_sub(1);
     let item = |(at, value): (usize, String)| {
@@ -273,6 +297,15 @@ fn enumeration(verb: &str, mut values: Vec<String>, telling: &Telling<'_>) -> Ve
     values.into_iter().enumerate().map(item).collect()
 }
 
-fn value(observed: &Observed) -> String {
+/// What was read, and from which step.
+pub(crate) fn read_text(read: &Observed) -> String {
+    match read.source {
+        None => format!("{} (initial)", value(read)),
+        Some(source) => format!("{} from step {}", value(read), source + 1),
+    }
+}
+
+/// A value with the name of what holds it.
+pub(crate) fn value(observed: &Observed) -> String {
     format!("{}={}", clean(&observed.name), clean(&observed.value))
 }

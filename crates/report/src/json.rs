@@ -1,61 +1,67 @@
 //! A report as JSON for machines: one object, of the schema `docs/schema/check.schema.json`.
 //!
-//! Within schema 1 fields and kinds of failures are only added. Steps are numbered from 1, as in the text.
+//! Within schema 1 fields and kinds of failures are only added. Steps are numbered from 1, as in the text. A
+//! function makes the text of one kind of object, its fields in the order of the schema.
 
 use mazurka_explore::{Counts, Published};
 use mazurka_program::{Failure, Observed, Place};
 use serde::Serialize;
 
-use crate::executions::{FinalState, FinalStates, ToldExecution, ToldExecutions};
-use crate::replay::{Story, StoryStep, Waiting};
+use crate::comparison::{Comparison, ComparisonRow};
+use crate::executions::{Executions, FinalState, FinalStates, ListedExecution};
+use crate::replay::{Replay, ReplayStep, Waiting};
 use crate::report::{Counterexample, Leak, Method, Report, Verdict};
-use crate::survey::{Survey, SurveyRow};
 
 /// The version of the schema.
 pub const SCHEMA: u32 = 1;
 
 /// The report as one JSON object.
 pub fn json(report: &Report) -> String {
-    to_text(&CheckJson {
-        schema: SCHEMA,
-        program: &report.subject.program,
-        options: &report.subject.options,
-        verdict: report.verdict().name(),
-        algorithm: report.method.name(),
-        replay: match &report.method {
-            Method::Search(_) => None,
-            Method::Replay(schedule) => Some(schedule.to_string()),
-        },
-        as_published: report.method.published().is_some(),
-        version: report.method.published().map(Published::version),
-        exhaustive: report.reason.is_none(),
-        reason: report.reason.as_deref(),
-        counts: CountsJson::from(&report.counts),
-        seconds: report.seconds,
-        failures: report.failures.iter().map(failure).collect(),
-        more_failures: report.more_failures,
-        leaks: report.leaks.iter().map(leak).collect(),
-        trace: report.story.as_ref().map(trace),
-        final_states: report.final_states.as_ref().map(final_states),
-        traces: report.executions.as_ref().map(traces),
-    })
+    let published = report.method.published();
+    let replayed = match &report.method {
+        Method::Search(_) => None,
+        Method::Replay(schedule) => Some(schedule.to_string()),
+    };
+    let mut fields = vec![
+        ("schema", text(SCHEMA)),
+        ("program", text(&report.subject.program)),
+        ("options", text(&report.subject.options)),
+        ("verdict", text(report.verdict().name())),
+        ("algorithm", text(report.method.name())),
+        ("replay", text(replayed)),
+        ("as_published", text(published.is_some())),
+    ];
+    fields.extend(published.map(|form| ("version", text(form.version()))));
+    fields.push(("exhaustive", text(report.reason.is_none())));
+    fields.push(("reason", text(&report.reason)));
+    fields.extend(counts(&report.counts));
+    fields.push(("seconds", text(report.seconds)));
+    fields.push(("failures", list(&report.failures, failure)));
+    fields.push(("more_failures", text(report.more_failures)));
+    if !report.leaks.is_empty() {
+        fields.push(("leaks", list(&report.leaks, leak)));
+    }
+    fields.extend(report.replay.as_ref().map(|replay| ("trace", trace(replay))));
+    fields.extend(report.final_states.as_ref().map(|states| ("final_states", final_states(states))));
+    fields.extend(report.executions.as_ref().map(|executions| ("traces", traces(executions))));
+    object(&fields)
 }
 
-/// The comparison as one JSON object, of the schema `docs/schema/compare.schema.json`.
-pub fn survey_json(survey: &Survey) -> String {
-    to_text(&SurveyJson {
-        schema: SCHEMA,
-        program: &survey.subject.program,
-        options: &survey.subject.options,
-        verdict: survey.verdict().map(Verdict::name),
-        runs: survey.rows.iter().map(survey_run).collect(),
-        disagreement: survey.disagreement(),
-    })
+/// The comparison as one JSON object, of the schema `docs/schema/compare.schema.json`. There is no verdict where
+/// an algorithm is wrong.
+pub fn comparison_json(comparison: &Comparison) -> String {
+    object(&[
+        ("schema", text(SCHEMA)),
+        ("program", text(&comparison.subject.program)),
+        ("options", text(&comparison.subject.options)),
+        ("verdict", text(comparison.verdict().map(Verdict::name))),
+        ("runs", list(&comparison.rows, comparison_run)),
+        ("disagreement", text(comparison.disagreement())),
+    ])
 }
 
 /// What kind of thing stopped the command before there was a verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The command was called in a wrong way.
     Usage,
@@ -67,8 +73,20 @@ pub enum ErrorKind {
     Internal,
 }
 
+impl ErrorKind {
+    /// The name that the schema has for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Usage => "usage",
+            ErrorKind::Input => "input",
+            ErrorKind::Unsupported => "unsupported",
+            ErrorKind::Internal => "internal",
+        }
+    }
+}
+
 /// What stopped the command before there was a verdict.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorReport {
     /// What kind of thing.
     pub kind: ErrorKind,
@@ -77,12 +95,12 @@ pub struct ErrorReport {
     /// Where: `file:line:column`, or a file.
     pub location: Option<String>,
     /// All that is wrong with a file; empty if the error is of another kind.
-    pub diagnostics: Vec<DiagnosticJson>,
+    pub diagnostics: Vec<FileError>,
 }
 
 /// One thing that is wrong with a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct DiagnosticJson {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileError {
     /// What, in one line.
     pub message: String,
     /// Where: `file:line:column`.
@@ -93,295 +111,156 @@ pub struct DiagnosticJson {
 
 /// The error as one JSON object.
 pub fn error_json(error: &ErrorReport) -> String {
-    #[derive(Serialize)]
-    struct Wrapped<'a> {
-        schema: u32,
-        error: &'a ErrorReport,
-    }
-    to_text(&Wrapped { schema: SCHEMA, error })
+    let ErrorReport { kind, message, location, diagnostics } = error;
+    let diagnostic = |FileError { message, location, help }: &FileError| {
+        object(&[("message", text(message)), ("location", text(location)), ("help", text(help))])
+    };
+    let error = object(&[
+        ("kind", text(kind.name())),
+        ("message", text(message)),
+        ("location", text(location)),
+        ("diagnostics", list(diagnostics, diagnostic)),
+    ]);
+    object(&[("schema", text(SCHEMA)), ("error", error)])
 }
 
-#[derive(Serialize)]
-struct CheckJson<'a> {
-    schema: u32,
-    program: &'a str,
-    options: &'a [String],
-    verdict: &'static str,
-    algorithm: &'static str,
-    replay: Option<String>,
-    as_published: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<u8>,
-    exhaustive: bool,
-    reason: Option<&'a str>,
-    #[serde(flatten)]
-    counts: CountsJson,
-    seconds: f64,
-    failures: Vec<FailureJson<'a>>,
-    more_failures: bool,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    leaks: Vec<LeakJson<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trace: Option<Vec<StepJson<'a>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    final_states: Option<FinalStatesJson<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    traces: Option<TracesJson<'a>>,
-}
-
-/// Memory that is never freed: a warning.
-#[derive(Serialize)]
-struct LeakJson<'a> {
-    location: Option<&'a str>,
-    blocks: u64,
-    bytes: u64,
-}
-
-fn leak(leak: &Leak) -> LeakJson<'_> {
-    LeakJson { location: leak.location.as_deref(), blocks: leak.blocks, bytes: leak.bytes }
-}
-
-#[derive(Serialize)]
-struct FinalStatesJson<'a> {
-    count: usize,
-    more: bool,
-    states: Vec<FinalStateJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct FinalStateJson<'a> {
-    terms: &'a [String],
-    deadlock: bool,
-    executions: u64,
-}
-
-#[derive(Serialize)]
-struct TracesJson<'a> {
-    left_out: u64,
-    executions: Vec<ExecutionJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct ExecutionJson<'a> {
-    schedule: String,
-    deadlock: bool,
-    trace: Vec<StepJson<'a>>,
-}
-
-#[derive(Serialize)]
-struct SurveyJson<'a> {
-    schema: u32,
-    program: &'a str,
-    options: &'a [String],
-    /// None where an algorithm is wrong.
-    verdict: Option<&'static str>,
-    runs: Vec<RunJson<'a>>,
-    disagreement: Option<String>,
-}
-
-#[derive(Serialize)]
-struct RunJson<'a> {
-    algorithm: &'static str,
-    as_published: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<u8>,
-    exhaustive: bool,
-    reason: Option<&'a str>,
-    #[serde(flatten)]
-    counts: CountsJson,
-    seconds: f64,
-    failures: Vec<BareFailureJson<'a>>,
-    more_failures: bool,
-}
+/// A field of an object: its name, and its value as JSON.
+type Field = (&'static str, String);
 
 /// The counts, under the names of the contract: `executions` are the complete ones.
-#[derive(Serialize)]
-struct CountsJson {
-    executions: u64,
-    blocked: u64,
-    assumed: u64,
-    cut: u64,
-    events: u64,
-    deadlocks: u64,
-    longest: usize,
-    wakeup_nodes: u64,
-    memory: u64,
-    states: u64,
-    merges: u64,
-    state_memory: u64,
+fn counts(counts: &Counts) -> [Field; 12] {
+    [
+        ("executions", text(counts.complete)),
+        ("blocked", text(counts.blocked)),
+        ("assumed", text(counts.assumed)),
+        ("cut", text(counts.cut)),
+        ("events", text(counts.events)),
+        ("deadlocks", text(counts.deadlocks)),
+        ("longest", text(counts.longest)),
+        ("wakeup_nodes", text(counts.wakeup_nodes)),
+        ("memory", text(counts.memory)),
+        ("states", text(counts.states)),
+        ("merges", text(counts.merges)),
+        ("state_memory", text(counts.state_memory)),
+    ]
 }
 
-impl From<&Counts> for CountsJson {
-    fn from(counts: &Counts) -> CountsJson {
-        CountsJson {
-            executions: counts.complete,
-            blocked: counts.blocked,
-            assumed: counts.assumed,
-            cut: counts.cut,
-            events: counts.events,
-            deadlocks: counts.deadlocks,
-            longest: counts.longest,
-            wakeup_nodes: counts.wakeup_nodes,
-            memory: counts.memory,
-            states: counts.states,
-            merges: counts.merges,
-            state_memory: counts.state_memory,
-        }
-    }
+fn leak(Leak { location, blocks, bytes }: &Leak) -> String {
+    object(&[("location", text(location)), ("blocks", text(blocks)), ("bytes", text(bytes))])
 }
 
-#[derive(Serialize)]
-struct BareFailureJson<'a> {
-    kind: &'static str,
-    message: &'a str,
-    location: Option<String>,
+fn bare_failure(failure: &Failure) -> [Field; 3] {
+    [
+        ("kind", text(failure.kind.name())),
+        ("message", text(&failure.message)),
+        ("location", location(&failure.place)),
+    ]
 }
 
-#[derive(Serialize)]
-struct FailureJson<'a> {
-    #[serde(flatten)]
-    failure: BareFailureJson<'a>,
-    process: Option<&'a str>,
-    executions: Option<u64>,
-    schedule: Option<String>,
-    trace: Vec<StepJson<'a>>,
-    trace_omitted: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    waiting: Option<Vec<WaitingJson<'a>>>,
+fn failure(failure: &Counterexample) -> String {
+    let replay = failure.replay.as_ref();
+    let mut fields = bare_failure(&failure.failure).to_vec();
+    fields.extend([
+        ("process", text(&failure.process)),
+        ("executions", text(failure.executions)),
+        ("schedule", text(failure.schedule.as_ref().map(ToString::to_string))),
+        ("trace", replay.map_or("[]".to_owned(), trace)),
+        ("trace_omitted", text(replay.is_none())),
+    ]);
+    let deadlocked = replay.filter(|_| failure.is_deadlock());
+    fields.extend(deadlocked.map(|replay| ("waiting", list(&replay.waiting, waiting))));
+    object(&fields)
 }
 
-#[derive(Serialize)]
-struct StepJson<'a> {
-    step: usize,
-    process: &'a str,
-    name: &'a str,
-    operation: &'a str,
-    reads: Vec<ReadJson<'a>>,
-    writes: Vec<WriteJson<'a>>,
-    note: Option<&'a str>,
-    location: Option<String>,
+fn comparison_run(row: &ComparisonRow) -> String {
+    let published = row.algorithm.published();
+    let mut fields =
+        vec![("algorithm", text(row.algorithm.name())), ("as_published", text(published.is_some()))];
+    fields.extend(published.map(Published::version).map(|version| ("version", text(version))));
+    fields.push(("exhaustive", text(row.reason.is_none())));
+    fields.push(("reason", text(&row.reason)));
+    fields.extend(counts(&row.counts));
+    fields.push(("seconds", text(row.seconds)));
+    fields.push(("failures", list(&row.failures, |found| object(&bare_failure(&found.failure)))));
+    fields.push(("more_failures", text(row.more_failures)));
+    object(&fields)
 }
 
-#[derive(Serialize)]
-struct ReadJson<'a> {
-    name: &'a str,
-    value: &'a str,
-    /// The number of the step that wrote it; none if it is the initial value.
-    source: Option<usize>,
+fn final_states(states: &FinalStates) -> String {
+    object(&[
+        ("count", text(states.count())),
+        ("more", text(states.more)),
+        ("states", list(&states.listed, final_state)),
+    ])
 }
 
-#[derive(Serialize)]
-struct WriteJson<'a> {
-    name: &'a str,
-    value: &'a str,
+fn final_state(FinalState { terms, deadlock, executions }: &FinalState) -> String {
+    object(&[("terms", text(terms)), ("deadlock", text(deadlock)), ("executions", text(executions))])
 }
 
-#[derive(Serialize)]
-struct WaitingJson<'a> {
-    process: &'a str,
-    name: &'a str,
-    operation: &'a str,
-    waits_for: &'a str,
-    waits_on: &'a [String],
-    location: Option<String>,
+fn traces(Executions { listed, left_out }: &Executions) -> String {
+    object(&[("left_out", text(left_out)), ("executions", list(listed, execution))])
 }
 
-fn failure(failure: &Counterexample) -> FailureJson<'_> {
-    let story = failure.story.as_ref();
-    FailureJson {
-        failure: bare(&failure.failure),
-        process: failure.process.as_deref(),
-        executions: failure.executions,
-        schedule: failure.schedule.as_ref().map(ToString::to_string),
-        trace: story.map(trace).unwrap_or_default(),
-        trace_omitted: story.is_none(),
-        waiting: story.filter(|_| failure.is_deadlock()).map(|story| waiting(&story.waiting)),
-    }
+fn execution(execution: &ListedExecution) -> String {
+    object(&[
+        ("schedule", text(execution.schedule.to_string())),
+        ("deadlock", text(execution.is_deadlock())),
+        ("trace", trace(&execution.replay)),
+    ])
 }
 
-fn bare(failure: &Failure) -> BareFailureJson<'_> {
-    BareFailureJson {
-        kind: failure.kind.name(),
-        message: &failure.message,
-        location: location(&failure.place),
-    }
+fn trace(replay: &Replay) -> String {
+    list(replay.steps.iter().enumerate(), |(at, told)| step(at + 1, told))
 }
 
-fn survey_run(row: &SurveyRow) -> RunJson<'_> {
-    RunJson {
-        algorithm: row.algorithm.name(),
-        as_published: row.algorithm.published().is_some(),
-        version: row.algorithm.published().map(Published::version),
-        exhaustive: row.reason.is_none(),
-        reason: row.reason.as_deref(),
-        counts: CountsJson::from(&row.counts),
-        seconds: row.seconds,
-        failures: row.failures.iter().map(|found| bare(&found.failure)).collect(),
-        more_failures: row.more_failures,
-    }
+fn step(number: usize, step: &ReplayStep) -> String {
+    // The initial value has no step as its source.
+    let read = |Observed { name, value, source }: &Observed| {
+        object(&[("name", text(name)), ("value", text(value)), ("source", text(source.map(|at| at + 1)))])
+    };
+    let write =
+        |Observed { name, value, .. }: &Observed| object(&[("name", text(name)), ("value", text(value))]);
+    object(&[
+        ("step", text(number)),
+        ("process", text(&step.process)),
+        ("name", text(&step.name)),
+        ("operation", text(&step.operation)),
+        ("reads", list(&step.reads, read)),
+        ("writes", list(&step.writes, write)),
+        ("note", text(&step.note)),
+        ("location", location(&step.place)),
+    ])
 }
 
-fn final_states(states: &FinalStates) -> FinalStatesJson<'_> {
-    let FinalStates { count, more, told } = states;
-    FinalStatesJson { count: *count, more: *more, states: told.iter().map(final_state).collect() }
+fn waiting(wait: &Waiting) -> String {
+    object(&[
+        ("process", text(&wait.process)),
+        ("name", text(&wait.name)),
+        ("operation", text(&wait.operation)),
+        ("waits_for", text(&wait.waits_for)),
+        ("waits_on", text(&wait.waits_on)),
+        ("location", location(&wait.place)),
+    ])
 }
 
-fn traces(executions: &ToldExecutions) -> TracesJson<'_> {
-    TracesJson { left_out: executions.left_out, executions: executions.told.iter().map(execution).collect() }
+fn location(place: &Option<Place>) -> String {
+    text(place.as_ref().map(Place::to_string))
 }
 
-fn final_state(state: &FinalState) -> FinalStateJson<'_> {
-    let FinalState { terms, deadlock, executions } = state;
-    FinalStateJson { terms, deadlock: *deadlock, executions: *executions }
-}
-
-fn execution(told: &ToldExecution) -> ExecutionJson<'_> {
-    ExecutionJson {
-        schedule: told.schedule.to_string(),
-        deadlock: told.is_deadlock(),
-        trace: trace(&told.story),
-    }
-}
-
-fn trace(story: &Story) -> Vec<StepJson<'_>> {
-    story.steps.iter().enumerate().map(|(at, told)| step(at + 1, told)).collect()
-}
-
-fn step(number: usize, step: &StoryStep) -> StepJson<'_> {
-    StepJson {
-        step: number,
-        process: &step.process,
-        name: &step.name,
-        operation: &step.operation,
-        reads: step.reads.iter().map(read).collect(),
-        writes: step
-            .writes
-            .iter()
-            .map(|write| WriteJson { name: &write.name, value: &write.value })
-            .collect(),
-        note: step.note.as_deref(),
-        location: location(&step.place),
-    }
-}
-
-fn read(read: &Observed) -> ReadJson<'_> {
-    ReadJson { name: &read.name, value: &read.value, source: read.source.map(|source| source + 1) }
-}
-
-fn waiting(waiting: &[Waiting]) -> Vec<WaitingJson<'_>> {
-    waiting.iter().map(one_waiting).collect()
-}
-
-fn one_waiting(wait: &Waiting) -> WaitingJson<'_> {
-    let Waiting { process, name, operation, waits_for, waits_on, place } = wait;
-    WaitingJson { process, name, operation, waits_for, waits_on, location: location(place) }
-}
-
-fn location(place: &Option<Place>) -> Option<String> {
-    place.as_ref().map(Place::to_string)
-}
-
-fn to_text(value: &impl Serialize) -> String {
+/// Plain data as JSON.
+fn text(value: impl Serialize) -> String {
     // Numbers, strings and lists of them can't fail to be written to memory.
-    serde_json::to_string(value).expect("plain data has a form in JSON")
+    serde_json::to_string(&value).expect("plain data has a form in JSON")
+}
+
+fn list<T>(items: impl IntoIterator<Item = T>, write: impl Fn(T) -> String) -> String {
+    let items: Vec<String> = items.into_iter().map(write).collect();
+    format!("[{}]", items.join(","))
+}
+
+/// No name of a field needs to be escaped.
+fn object(fields: &[Field]) -> String {
+    let fields: Vec<String> = fields.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+    format!("{{{}}}", fields.join(","))
 }

@@ -1,8 +1,8 @@
 //! A grid of text that fits a terminal.
 //!
-//! A grid has a number and a line in front, some columns, and remarks behind them. Where it is too wide, first
-//! remarks go on to the next line, then columns are narrowed, each down to a bound of its own, and what is in them
-//! goes on to the next line. Nothing is lost.
+//! A grid has a number and a line in front, some columns, and remarks behind them. Where it is too wide,
+//! first remarks go on to the next line, then columns are narrowed, each down to a bound of its own, and what
+//! is in them goes on to the next line. Nothing is lost.
 
 use crate::style::{Paint, Tone, fill, pad, width};
 

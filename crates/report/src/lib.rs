@@ -1,18 +1,22 @@
 //! Verdicts for people and machines.
 //!
-//! [`check()`] runs a search and makes a [`Report`] of it: a verdict, counts, and for each failure the schedule that
-//! leads to it, run once more so that its story can be told step by step. [`check_schedule`] does the same for one
-//! schedule; [`survey_row`] makes a row of a [`Survey`] of several algorithms, without stories. A report is written as
-//! text for people ([`text()`]) or as JSON for machines (`json()`, of the feature of that name).
+//! [`check()`] runs a search and makes a [`Report`] of it: a verdict, counts, and for each failure the
+//! schedule that leads to it, run once more so that it can be shown step by step. [`check_schedule`]
+//! does the same for one schedule; [`comparison_row`] makes a row of a [`Comparison`] of several algorithms,
+//! without replays. A report is written as text for people ([`text()`]) or as JSON for machines (`json()`, of
+//! the feature of that name).
 //!
-//! Nothing below this crate formats for people, and nothing here knows an algorithm or a front end. Invariants:
+//! Nothing below this crate formats for people, and nothing here knows an algorithm or a front end.
+//! Invariants:
 //! * a report that passes looked at everything: [`Verdict::Pass`] needs a search that says it was exhaustive;
 //! * complete, blocked and assumed executions are never added up;
 //! * a failure with a schedule was seen twice: in the search, and when that schedule was run again.
 
 mod check;
 mod collect;
+mod comparison;
 mod cycle;
+mod diagram;
 mod executions;
 mod interleaving;
 #[cfg(feature = "json")]
@@ -23,7 +27,6 @@ mod progress;
 mod replay;
 mod report;
 mod style;
-mod survey;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -32,15 +35,16 @@ mod toy;
 mod wording;
 
 pub use check::{InternalError, check, check_observed, check_schedule, confirm};
-pub use collect::{Collected, Collector, Found, MAX_FAILURES, Watch, schedule_of};
-pub use executions::{FinalState, FinalStates, ToldExecution, ToldExecutions};
+pub use collect::{Collected, Collector, DistinctFailure, MAX_FAILURES, Watch, schedule_of};
+pub use comparison::{Comparison, ComparisonRow, comparison_row};
+pub use diagram::Diagram;
+pub use executions::{Executions, FinalState, FinalStates, ListedExecution, Recorder, Recording};
 #[cfg(feature = "json")]
 pub use json::json;
 #[cfg(feature = "progress")]
 pub use progress::Progress;
-pub use replay::{End, Misfit, Story, StoryFailure, StoryStep, Waiting, replay};
+pub use replay::{Misfit, Replay, ReplayEnd, ReplayFailure, ReplayStep, Waiting, replay};
 pub use report::{Counterexample, Leak, Method, Report, Subject, Verdict};
 pub use style::clean;
-pub use survey::{Survey, SurveyRow, survey_row};
 pub use text::{TextOptions, text};
 pub use wording::Wording;

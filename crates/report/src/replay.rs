@@ -1,35 +1,44 @@
 //! One schedule, run and told.
 //!
-//! A schedule comes from a search or from a person. It is run on a fresh run of the program, step by step, and each
-//! step is checked before it is taken, so that a schedule of another program (or of another version of this one) is
-//! refused with the step that does not fit. What comes out is a [`Story`]: names instead of numbers of processes, and
-//! nothing that refers to the run.
+//! A schedule comes from a search or from a person. It is run on a fresh run of the program, step by step,
+//! and each step is checked before it is taken, so that a schedule of another program (or of another version
+//! of this one) is refused with the step that does not fit. What comes out is a [`Replay`]: names instead of
+//! numbers of processes, and nothing that refers to the run.
 
 use std::fmt;
 
 use mazurka_program::{
-    Explain, Explanation, Failure, Footprints, Observed, Place, ProcessId, Program, Schedule, Step, Stop,
-    WaitExplanation,
+    Divergence, DivergenceReason, Explain, Explanation, Failure, Observed, Place, ProcessId, Program,
+    Schedule, Step, Stop, WaitExplanation, follow, settled,
 };
 
 use crate::collect;
 
 /// A run of one schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Story {
+pub struct Replay {
     /// What was done, in order.
-    pub steps: Vec<StoryStep>,
+    pub steps: Vec<ReplayStep>,
     /// Who waits at the end, and for what.
     pub waiting: Vec<Waiting>,
     /// What went wrong, in the order in which it did.
-    pub failures: Vec<StoryFailure>,
+    pub failures: Vec<ReplayFailure>,
     /// How it ended.
-    pub end: End,
+    pub end: ReplayEnd,
 }
 
-/// Something that went wrong in a story.
+impl Replay {
+    /// Of the first so many steps the one that failed: the last one of the process that did; or of all, where
+    /// that took none. And whether it is one of the process.
+    pub(crate) fn failing_step(&self, process: Option<&str>, steps: usize) -> Option<(usize, bool)> {
+        let own = self.steps[..steps].iter().rposition(|step| Some(step.name.as_str()) == process);
+        own.map(|step| (step, true)).or(steps.checked_sub(1).map(|last| (last, false)))
+    }
+}
+
+/// Something that went wrong in a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoryFailure {
+pub struct ReplayFailure {
     /// The number of steps that had been taken when it had.
     pub steps: usize,
     /// What it is.
@@ -40,7 +49,7 @@ pub struct StoryFailure {
 
 /// A step that was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoryStep {
+pub struct ReplayStep {
     /// The process as a path in the creation tree: `0.1`.
     pub process: String,
     /// The process as people call it: `worker[1]`.
@@ -55,6 +64,15 @@ pub struct StoryStep {
     pub note: Option<String>,
     /// Where in the source.
     pub place: Option<Place>,
+}
+
+impl ReplayStep {
+    /// A step that a run has taken and told.
+    pub fn new<R: Explain>(run: &R, told: Explanation) -> ReplayStep {
+        let Explanation { process, operation, reads, writes, note, place } = told;
+        let path = run.names().display(process).to_string();
+        ReplayStep { process: path, name: run.process_name(process), operation, reads, writes, note, place }
+    }
 }
 
 /// A process that waits at the end.
@@ -76,7 +94,7 @@ pub struct Waiting {
 
 /// How the run of a schedule ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ReplayEnd {
     /// All processes finished.
     Finished,
     /// Nobody can go on, and some wait.
@@ -87,7 +105,7 @@ pub enum End {
     Early(Vec<String>),
     /// The program reached a bound of its front end.
     Bound(String),
-    /// The run itself broke; the failure is the last of the story.
+    /// The run itself broke; the failure is the last of the replay.
     Broken,
 }
 
@@ -108,64 +126,63 @@ impl fmt::Display for Misfit {
 
 impl std::error::Error for Misfit {}
 
-/// Runs a schedule from the start.
+/// Runs a schedule.
 ///
 /// # Errors
 /// If a step of the schedule is not possible where it stands.
-pub fn replay<P>(program: &P, schedule: &Schedule) -> Result<Story, Misfit>
-where
-    P: Program,
-    P::Run: Explain,
-{
-    loop {
-        let story = replay_once(program, schedule);
-        if !program.begin_again() {
-            return story;
-        }
-    }
+pub fn replay<P: Program<Run: Explain>>(program: &P, schedule: &Schedule) -> Result<Replay, Misfit> {
+    settled(program, |run| replay_once(run, schedule))
 }
 
-fn replay_once<P>(program: &P, schedule: &Schedule) -> Result<Story, Misfit>
-where
-    P: Program,
-    P::Run: Explain,
-{
-    let mut run = program.start(Footprints::Dynamic);
+fn replay_once<R: Explain>(run: &mut R, schedule: &Schedule) -> Result<Replay, Misfit> {
     let mut steps = Vec::new();
     let mut failures = Vec::new();
-    let mut stop = None;
-    note_failures(&run, 0, &mut failures);
-    for (at, step) in schedule.steps.iter().enumerate() {
-        let process = fits(&run, step).map_err(|why| Misfit { step: at + 1, why })?;
-        match run.step_explained(process, step.choice) {
-            Ok(told) => steps.push(story_step(&run, told)),
-            Err(why) => {
-                stop = Some(why);
-                break;
-            }
-        }
-        note_failures(&run, steps.len(), &mut failures);
-    }
-    let waiting = waiting(&run);
-    let end = end(&run, &waiting, stop, steps.len(), &mut failures);
-    Ok(Story { steps, waiting, failures, end })
+    note_failures(run, 0, &mut failures);
+    let stop = follow_explained(run, schedule, |run, process, choice| {
+        let told = run.step_explained(process, choice)?;
+        steps.push(ReplayStep::new(run, told));
+        note_failures(run, steps.len(), &mut failures);
+        Ok(())
+    })?;
+    let waiting = waiting(run);
+    let end = end(run, &waiting, stop, steps.len(), &mut failures);
+    Ok(Replay { steps, waiting, failures, end })
 }
 
-/// The process of a step, if it can take that step now.
-fn fits<R: Explain>(run: &R, step: &Step) -> Result<ProcessId, String> {
-    let Some(process) = run.names().find(&step.process) else {
-        return Err(format!("there is no process {} at this point", path_text(&step.process)));
-    };
-    let who = format!("{} ({})", run.process_name(process), path_text(&step.process));
-    if !run.enabled().contains(process) {
-        return Err(format!("{who} can't go on: {}", why_not_enabled(run, process)));
+/// Follows a schedule. Gives why the run stopped in a step, if it did.
+///
+/// # Errors
+/// If a step of the schedule is not possible where it stands.
+pub(crate) fn follow_explained<R: Explain>(
+    run: &mut R,
+    schedule: &Schedule,
+    take: impl FnMut(&mut R, ProcessId, u32) -> Result<(), Stop>,
+) -> Result<Option<Stop>, Misfit> {
+    match follow(run, &schedule.steps, take) {
+        Ok(()) => Ok(None),
+        Err(Divergence { reason: DivergenceReason::Stopped(stop), .. }) => Ok(Some(stop)),
+        Err(Divergence { position, reason }) => {
+            Err(Misfit { step: position + 1, why: why_not(run, &schedule.steps[position], &reason) })
+        }
     }
-    let outcomes = run.alternatives(process);
-    if step.choice >= outcomes {
-        let has = if outcomes == 1 { "one outcome".to_owned() } else { format!("{outcomes} outcomes") };
-        return Err(format!("the step of {who} has {has}, counted from 0; there is no #{}", step.choice));
+}
+
+fn why_not<R: Explain>(run: &R, step: &Step, reason: &DivergenceReason) -> String {
+    let path = step.process.iter().map(u32::to_string).collect::<Vec<_>>().join(".");
+    let who = |process: ProcessId| format!("{} ({path})", run.process_name(process));
+    match *reason {
+        DivergenceReason::NotEnabled(process) => {
+            format!("{} can't go on: {}", who(process), why_not_enabled(run, process))
+        }
+        DivergenceReason::NoOutcome(process, outcomes) => {
+            let has = if outcomes == 1 { "one outcome".to_owned() } else { format!("{outcomes} outcomes") };
+            let who = who(process);
+            format!("the step of {who} has {has}, counted from 0; there is no #{}", step.choice)
+        }
+        DivergenceReason::NoProcess | DivergenceReason::Stopped(_) => {
+            format!("there is no process {path} at this point")
+        }
     }
-    Ok(process)
 }
 
 fn why_not_enabled<R: Explain>(run: &R, process: ProcessId) -> String {
@@ -175,27 +192,15 @@ fn why_not_enabled<R: Explain>(run: &R, process: ProcessId) -> String {
     if run.assumed() { "it has finished, or its assumption was false" } else { "it has finished" }.to_owned()
 }
 
-fn note_failures<R: Explain>(run: &R, steps: usize, failures: &mut Vec<StoryFailure>) {
+fn note_failures<R: Explain>(run: &R, steps: usize, failures: &mut Vec<ReplayFailure>) {
     for failure in run.failures().iter().skip(failures.len()) {
-        failures.push(story_failure(run, steps, failure.clone()));
+        failures.push(replay_failure(run, steps, failure.clone()));
     }
 }
 
-fn story_failure<R: Explain>(run: &R, steps: usize, failure: Failure) -> StoryFailure {
+fn replay_failure<R: Explain>(run: &R, steps: usize, failure: Failure) -> ReplayFailure {
     let process = failure.process.map(|p| run.process_name(p));
-    StoryFailure { steps, failure, process }
-}
-
-fn story_step<R: Explain>(run: &R, told: Explanation) -> StoryStep {
-    StoryStep {
-        process: run.names().display(told.process).to_string(),
-        name: run.process_name(told.process),
-        operation: told.operation,
-        reads: told.reads,
-        writes: told.writes,
-        note: told.note,
-        place: told.place,
-    }
+    ReplayFailure { steps, failure, process }
 }
 
 fn waiting<R: Explain>(run: &R) -> Vec<Waiting> {
@@ -216,32 +221,28 @@ fn end<R: Explain>(
     waiting: &[Waiting],
     stop: Option<Stop>,
     steps: usize,
-    failures: &mut Vec<StoryFailure>,
-) -> End {
+    failures: &mut Vec<ReplayFailure>,
+) -> ReplayEnd {
     match stop {
         Some(Stop::Broken(failure)) => {
-            failures.push(story_failure(run, steps, failure));
-            return End::Broken;
+            failures.push(replay_failure(run, steps, failure));
+            return ReplayEnd::Broken;
         }
-        Some(stop) => return End::Bound(stop.reason().to_owned()),
+        Some(stop) => return ReplayEnd::Bound(stop.reason().to_owned()),
         None => {}
     }
     if !run.enabled().is_empty() {
         let mut enabled: Vec<ProcessId> = run.enabled().iter().collect();
         enabled.sort_by(|&a, &b| run.names().compare(a, b));
-        return End::Early(enabled.into_iter().map(|p| run.process_name(p)).collect());
+        return ReplayEnd::Early(enabled.into_iter().map(|p| run.process_name(p)).collect());
     }
     if run.assumed() {
-        return End::Assumed;
+        return ReplayEnd::Assumed;
     }
     if waiting.is_empty() || run.ended_early() {
-        return End::Finished;
+        return ReplayEnd::Finished;
     }
     let deadlock = collect::deadlock_of(run, run.explain_waiting());
-    failures.push(story_failure(run, steps, deadlock));
-    End::Deadlock
-}
-
-fn path_text(path: &[u32]) -> String {
-    path.iter().map(u32::to_string).collect::<Vec<_>>().join(".")
+    failures.push(replay_failure(run, steps, deadlock));
+    ReplayEnd::Deadlock
 }

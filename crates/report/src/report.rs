@@ -3,8 +3,8 @@
 use mazurka_explore::{Algorithm, Counts, Published};
 use mazurka_program::{Failure, FailureKind, Schedule};
 
-use crate::executions::{FinalStates, ToldExecutions};
-use crate::replay::Story;
+use crate::executions::{Executions, FinalStates};
+use crate::replay::Replay;
 use crate::wording::Wording;
 
 /// What was checked, as the user named it.
@@ -106,16 +106,16 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Memory that was never freed though nothing points to it any more: warnings, which change no verdict.
     pub leaks: Vec<Leak>,
-    /// The failures, each with its story.
+    /// The failures, each with its replay.
     pub failures: Vec<Counterexample>,
     /// Whether there were more failures than are kept.
     pub more_failures: bool,
     /// What happened in a replay that met no failure.
-    pub story: Option<Story>,
+    pub replay: Option<Replay>,
     /// The distinct final states, if somebody asked for them.
     pub final_states: Option<FinalStates>,
     /// The complete executions, if somebody asked for them.
-    pub executions: Option<ToldExecutions>,
+    pub executions: Option<Executions>,
 }
 
 impl Report {
@@ -132,10 +132,20 @@ impl Report {
             leaks: Vec::new(),
             failures: Vec::new(),
             more_failures: false,
-            story: None,
+            replay: None,
             final_states: None,
             executions: None,
         }
+    }
+
+    /// The schedule of the execution that it tells: the one that leads to the first failure, or else the one
+    /// that was run.
+    pub fn schedule(&self) -> Option<&Schedule> {
+        let replayed = match &self.method {
+            Method::Replay(schedule) => Some(schedule),
+            Method::Search(_) => None,
+        };
+        self.failures.iter().find_map(|failure| failure.schedule.as_ref()).or(replayed)
     }
 
     /// The answer.
@@ -155,15 +165,15 @@ pub struct Counterexample {
     pub failure: Failure,
     /// The name of the process that did it, if one did.
     pub process: Option<String>,
-    /// In how many executions it was met; none if nobody counted them: the search ended with this one, or one schedule
-    /// was run.
+    /// In how many executions it was met; none if nobody counted them: the search ended with this one, or one
+    /// schedule was run.
     pub executions: Option<u64>,
     /// Whether its message was another in some of them: values that differ.
     pub varies: bool,
     /// The shortest part of the first of these executions that shows it. None if the search itself broke.
     pub schedule: Option<Schedule>,
     /// That schedule, told. None if there is no schedule, or if the report would have grown too large.
-    pub story: Option<Story>,
+    pub replay: Option<Replay>,
 }
 
 impl Counterexample {

@@ -72,7 +72,8 @@ pub(crate) fn pad(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// The text on lines of at most so many columns, broken between words, or within a word that is too long for a line.
+/// The text on lines of at most so many columns, broken between words, or within a word that is too long for
+/// a line.
 pub(crate) fn fill(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

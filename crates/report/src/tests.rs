@@ -60,9 +60,9 @@ fn the_first_failure_ends_the_search_and_its_story_ends_with_it() {
     assert!(report.reason.as_ref().unwrap().starts_with("the search stopped at the first failure"));
     let failure = &report.failures[0];
     assert_eq!((failure.failure.kind, failure.process.as_deref()), (FailureKind::Assertion, Some("p0")));
-    let story = failure.story.as_ref().unwrap();
-    assert_eq!(story.steps.len(), failure.schedule.as_ref().unwrap().steps.len());
-    assert_eq!(story.steps.last().unwrap().operation, "Expect(0, 2)");
+    let replay = failure.replay.as_ref().unwrap();
+    assert_eq!(replay.steps.len(), failure.schedule.as_ref().unwrap().steps.len());
+    assert_eq!(replay.steps.last().unwrap().operation, "Expect(0, 2)");
 }
 
 #[test]
@@ -151,19 +151,19 @@ fn a_bug_of_ours_is_no_verdict_unless_there_is_a_failure() {
     let options = Options { keep_going: true, ..Options::default() };
     let naive = |processes: &[&[Op]]| {
         let toy = Toy::new(processes);
-        let row = survey_row(&toy, Algorithm::Naive, &options, None);
-        let survey = Survey { subject: subject(), rows: vec![row] };
-        (check(&toy, subject(), Algorithm::Naive, &options, None), survey)
+        let row = comparison_row(&toy, Algorithm::Naive, &options, None);
+        let comparison = Comparison { subject: subject(), rows: vec![row] };
+        (check(&toy, subject(), Algorithm::Naive, &options, None), comparison)
     };
-    let (report, survey) = naive(&[&[Read(0)], &[DoOnce]]);
+    let (report, comparison) = naive(&[&[Read(0)], &[DoOnce]]);
     let error = report.unwrap_err();
     assert_eq!(error.to_string(), "naive: a process was planned that can't take a step");
-    assert_eq!((survey.verdict(), survey.internal_error()), (None, Some(error)));
+    assert_eq!((comparison.verdict(), comparison.internal_error()), (None, Some(error)));
     #[cfg(feature = "json")]
-    assert!(json::survey_json(&survey).contains("\"verdict\":null"));
-    let (report, survey) = naive(&[&[Expect(0, 1)], &[DoOnce]]);
+    assert!(json::comparison_json(&comparison).contains("\"verdict\":null"));
+    let (report, comparison) = naive(&[&[Expect(0, 1)], &[DoOnce]]);
     let report = report.unwrap();
-    assert_eq!((report.verdict(), survey.verdict()), (Verdict::Failure, Some(Verdict::Failure)));
+    assert_eq!((report.verdict(), comparison.verdict()), (Verdict::Failure, Some(Verdict::Failure)));
     assert!(report.reason.as_ref().unwrap().starts_with("internal error: "), "{:?}", report.reason);
 }
 
@@ -399,18 +399,18 @@ fn a_narrow_terminal_breaks_remarks() {
     let options =
         TextOptions { width: 50, colour: false, full_trace: false, replay_command: &replay_command };
     let text = super::text(&report, &options);
-    let story: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("  step")).collect();
-    assert!(story.iter().all(|line| line.len() <= 50), "{text}");
+    let replay: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("  step")).collect();
+    assert!(replay.iter().all(|line| line.len() <= 50), "{text}");
     assert!(text.contains("\n>    5     3  p0       Expect(0, 2)  reads x=1\n"), "{text}");
 }
 
 #[test]
 fn algorithms_that_disagree_are_told() {
-    let failing = survey_row(&Toy::new(&[CHECKED]), Algorithm::Naive, &Options::default(), None);
-    let passing = SurveyRow { algorithm: Algorithm::Source, failures: vec![], ..failing.clone() };
-    let survey = Survey { subject: subject(), rows: vec![failing, passing] };
-    assert_eq!(survey.verdict(), None);
-    let told = survey.disagreement().unwrap();
+    let failing = comparison_row(&Toy::new(&[CHECKED]), Algorithm::Naive, &Options::default(), None);
+    let passing = ComparisonRow { algorithm: Algorithm::Source, failures: vec![], ..failing.clone() };
+    let comparison = Comparison { subject: subject(), rows: vec![failing, passing] };
+    assert_eq!(comparison.verdict(), None);
+    let told = comparison.disagreement().unwrap();
     assert_eq!(told, "naive met a failure that source missed (assertion: not as expected)");
 }
 

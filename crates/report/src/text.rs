@@ -4,8 +4,8 @@ use mazurka_explore::Counts;
 use mazurka_program::{Failure, FailureKind};
 
 use crate::cycle::cycles;
-use crate::interleaving::{Failed, Telling, interleaving, line, one_file};
-use crate::replay::{Story, Waiting};
+use crate::interleaving::{Failed, StepsLayout, interleaving, line, one_file};
+use crate::replay::{Replay, Waiting};
 use crate::report::{Counterexample, Leak, Method, Report, Verdict};
 use crate::style::{Paint, Tone, clean, clean_lines, pad, short_operation, width};
 use crate::wording::Wording;
@@ -34,7 +34,8 @@ impl Writer<'_> {
     }
 }
 
-/// A schedule longer than this can't be an argument of a command (128 KiB on Linux, with some room for quotes).
+/// A schedule longer than this can't be an argument of a command (128 KiB on Linux, with some room for
+/// quotes).
 const LONGEST_ARGUMENT: usize = 120_000;
 
 /// The report as text.
@@ -49,12 +50,12 @@ pub fn text(report: &Report, options: &TextOptions<'_>) -> String {
         let number = (report.failures.len() > 1).then_some((at + 1, report.failures.len()));
         text += &format!("\n{}", writer.failure_text(failure, number));
     }
-    if let Some(story) = &report.story {
-        text += &format!("\n{}", writer.story_text(story, None));
+    if let Some(replay) = &report.replay {
+        text += &format!("\n{}", writer.steps_text(replay, None));
     }
     if let Some(executions) = &report.executions {
-        let story = |told: &Story| writer.story_text(told, None);
-        text += &format!("\n{}", executions.text(writer.paint(), &story));
+        let steps = |replay: &Replay| writer.steps_text(replay, None);
+        text += &format!("\n{}", executions.text(writer.paint(), &steps));
     }
     if let Some(states) = &report.final_states {
         text += &format!("\n{}", states.text(report.reason.is_some(), writer.paint()));
@@ -130,7 +131,12 @@ fn states_text(counts: &Counts) -> String {
 
 /// A number of things.
 pub(crate) fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+    if count == 1 { format!("1 {what}") } else { format!("{count} {}", plural(what)) }
+}
+
+/// The plural of a noun.
+pub(crate) fn plural(noun: &str) -> String {
+    format!("{noun}{}", if noun.ends_with('s') { "es" } else { "s" })
 }
 
 /// A duration with three digits that mean something, in seconds.
@@ -186,8 +192,8 @@ impl Writer<'_> {
         if let Some(executions) = failure.executions {
             text += &format!("  {}\n", how_often(executions, failure.varies));
         }
-        match &failure.story {
-            Some(story) => text += &format!("\n{}", self.story_text(story, Some(failure))),
+        match &failure.replay {
+            Some(replay) => text += &format!("\n{}", self.steps_text(replay, Some(failure))),
             None if failure.schedule.is_some() && failure.failure.kind != FailureKind::Hang => {
                 text += "\n  its steps are left out, to keep the report short\n";
             }
@@ -213,30 +219,30 @@ impl Writer<'_> {
         )
     }
 
-    fn story_text(&self, story: &Story, failure: Option<&Counterexample>) -> String {
+    fn steps_text(&self, replay: &Replay, failure: Option<&Counterexample>) -> String {
         let deadlock = failure.is_some_and(Counterexample::is_deadlock);
-        let telling = Telling {
-            focus: focus(story, failure),
-            failed: failure.filter(|_| !deadlock).and_then(|failure| failed(story, failure)),
+        let layout = StepsLayout {
+            focus: focus(replay, failure),
+            failed: failure.filter(|_| !deadlock).and_then(|failure| failed(replay, failure)),
             full: self.options.full_trace,
             width: self.options.width,
             paint: self.paint(),
             wording: self.wording,
         };
-        let mut text = if story.steps.is_empty() {
+        let mut text = if replay.steps.is_empty() {
             "  no step was taken\n".to_owned()
         } else {
-            interleaving(story, &telling)
+            interleaving(replay, &layout)
         };
         let livelock = failure.is_some_and(|failure| failure.failure.kind == FailureKind::Livelock);
         if deadlock || livelock || failure.is_none() {
-            text += &self.waiting_text(story);
+            text += &self.waiting_text(replay);
         }
         text
     }
 
-    fn waiting_text(&self, story: &Story) -> String {
-        let waiting = &story.waiting;
+    fn waiting_text(&self, replay: &Replay) -> String {
+        let waiting = &replay.waiting;
         if waiting.is_empty() {
             return String::new();
         }
@@ -244,7 +250,7 @@ impl Writer<'_> {
         // One line more would do for the last one as well.
         let short = !self.options.full_trace && waiting.len() > MOST_WAITING + 1;
         let (shown, left_out) = waiting.split_at(if short { MOST_WAITING } else { waiting.len() });
-        let one_file = one_file(story);
+        let one_file = one_file(replay);
         let line = |wait: &Waiting| match &wait.place {
             None => String::new(),
             Some(place) if one_file => format!("line {}", place.line),
@@ -300,23 +306,22 @@ pub(crate) fn headline(failure: &Failure) -> (String, String) {
     }
 }
 
-/// The step that failed: the last one of the process that did; or of all, where that took none.
-fn failed<'a>(story: &Story, failure: &'a Counterexample) -> Option<Failed<'a>> {
+/// The step that failed.
+fn failed<'a>(replay: &Replay, failure: &'a Counterexample) -> Option<Failed<'a>> {
     let process = failure.process.as_deref();
-    let own = story.steps.iter().rposition(|step| Some(step.name.as_str()) == process);
-    let step = own.or(story.steps.len().checked_sub(1))?;
-    Some(Failed { step, who: process.filter(|_| own.is_none()), place: failure.failure.place.as_ref() })
+    let (step, own) = replay.failing_step(process, replay.steps.len())?;
+    Some(Failed { step, who: process.filter(|_| !own), place: failure.failure.place.as_ref() })
 }
 
 /// The processes that matter most: the one that failed, or those that wait.
-fn focus<'a>(story: &'a Story, failure: Option<&Counterexample>) -> Vec<&'a str> {
+fn focus<'a>(replay: &'a Replay, failure: Option<&Counterexample>) -> Vec<&'a str> {
     match failure {
         Some(failure) if !failure.is_deadlock() => {
-            let last = story.steps.last().map(|step| step.process.as_str());
-            let named = story.steps.iter().find(|step| Some(&step.name) == failure.process.as_ref());
+            let last = replay.steps.last().map(|step| step.process.as_str());
+            let named = replay.steps.iter().find(|step| Some(&step.name) == failure.process.as_ref());
             named.map(|step| step.process.as_str()).or(last).into_iter().collect()
         }
-        _ => story.waiting.iter().map(|wait| wait.process.as_str()).collect(),
+        _ => replay.waiting.iter().map(|wait| wait.process.as_str()).collect(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the readers of a report call things.
 
-/// What the readers of a report call the things that they can set, and who takes steps. The default is the command's.
+/// What the readers of a report call the things that they can set, and who takes steps. The default is the
+/// command's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wording {
     /// Who takes steps.

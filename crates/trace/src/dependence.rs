@@ -9,8 +9,8 @@ pub enum Dependence {
     Independent,
     /// The order may matter.
     Dependent,
-    /// The order matters only if a later step observes it: two blind writes of the same locations, of which the
-    /// second is read; two messages to one mailbox, of which a receive could have taken either.
+    /// The order matters only if a later step observes it: two blind writes of the same locations, of which
+    /// the second is read; two messages to one mailbox, of which a receive could have taken either.
     IfObserved,
 }
 
@@ -31,8 +31,8 @@ pub fn dependent(a: &[Access], b: &[Access]) -> bool {
     }
 }
 
-/// The locations that some guard waits for. The last write of such a location decides who is enabled, whether anybody
-/// reads it or not, so the order of its writes is never unobserved.
+/// The locations that some guard waits for. The last write of such a location decides who is enabled, whether
+/// anybody reads it or not, so the order of its writes is never unobserved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Awaited(Vec<bool>);
 
@@ -55,9 +55,10 @@ impl Awaited {
 
 /// How two steps with these accesses relate.
 ///
-/// Write sets that overlap without being equal are dependent unconditionally, as the definition of observers needs:
-/// otherwise a read of the one part could not tell the order on the other (CX13). So are writes that a guard waits for. What
-/// a step writes [once and for all](AccessKind::Once) does not count: nobody else writes it.
+/// Write sets that overlap without being equal are dependent unconditionally, as the definition of observers
+/// needs: otherwise a read of the one part could not tell the order on the other (CX13). So are writes that a
+/// guard waits for. What a step writes [once and for all](AccessKind::Once) does not count: nobody else
+/// writes it.
 pub fn between(a: &[Access], b: &[Access], awaited: &Awaited) -> Dependence {
     let mut common = None;
     for x in a {
@@ -83,8 +84,8 @@ pub fn between(a: &[Access], b: &[Access], awaited: &Awaited) -> Dependence {
     }
 }
 
-/// The location of the message that a step sends: the one that it writes besides the mailbox. None if it sends nothing,
-/// or does more than to send one message, so that no single receive tells when it was.
+/// The location of the message that a step sends: the one that it writes besides the mailbox. None if it
+/// sends nothing, or does more than to send one message, so that no single receive tells when it was.
 pub fn message(accesses: &[Access]) -> Option<Location> {
     let only = |kind| {
         let mut found = accesses.iter().filter(|access| access.kind == kind);

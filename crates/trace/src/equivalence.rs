@@ -1,7 +1,8 @@
 //! Keys by which executions are compared: equal keys, same class.
 //!
-//! Everything here is computed from the labels alone, pair by pair, in the plainest way: the oracle stands on it, so
-//! it shares nothing with the clocks that algorithms use. The cost is quadratic and worse; it is for small programs.
+//! Everything here is computed from the labels alone, pair by pair, in the plainest way: the oracle stands on
+//! it, so it shares nothing with the clocks that algorithms use. The cost is quadratic and worse; it is for
+//! small programs.
 
 use mazurka_program::{Access, AccessKind, Location, Names, ProcessId, Run};
 
@@ -45,8 +46,9 @@ impl Order {
         Order::close(trace, |i, j| dependence::dependent(trace.accesses(i), trace.accesses(j)))
     }
 
-    /// Happens-before modulo observers: steps that are dependent only if observed are ordered only if a later step
-    /// observes their order. `awaited` has every location that a guard waits for in some execution of this run.
+    /// Happens-before modulo observers: steps that are dependent only if observed are ordered only if a later
+    /// step observes their order. `awaited` has every location that a guard waits for in some execution of
+    /// this run.
     pub fn observers(trace: &Trace, run: &dyn Run, awaited: &Awaited) -> Order {
         let relation = |i, j| dependence::between(trace.accesses(i), trace.accesses(j), awaited);
         Order::close(trace, |i, j| match relation(i, j) {
@@ -125,7 +127,8 @@ fn kind(trace: &Trace, position: usize, location: Location) -> AccessKind {
     }
 }
 
-/// The receive that took the message of a send: the event that updates the location that the send alone writes.
+/// The receive that took the message of a send: the event that updates the location that the send alone
+/// writes.
 fn taker(trace: &Trace, send: usize) -> Option<usize> {
     let message = dependence::message(trace.accesses(send))?;
     (send + 1..trace.len())
@@ -142,8 +145,8 @@ pub fn observers(trace: &Trace, run: &dyn Run, awaited: &Awaited) -> Key {
     Order::observers(trace, run, awaited).key(trace, run.names())
 }
 
-/// Whether some mailbox has two messages at the end of a trace that nobody took: their order is no part of the class
-/// modulo observers, though it is of the state.
+/// Whether some mailbox has two messages at the end of a trace that nobody took: their order is no part of
+/// the class modulo observers, though it is of the state.
 pub fn unread_messages_in_order(trace: &Trace) -> bool {
     let unread: Vec<Location> = (0..trace.len())
         .filter(|&i| taker(trace, i).is_none())
@@ -178,8 +181,9 @@ pub fn reads_from(trace: &Trace, names: &Names) -> Key {
     Key(key)
 }
 
-/// Of the writers of a location, the last first, those whose writes a read of it sees: the last one. Of messages all since a write of
-/// another kind: who looks at a mailbox without taking anything sees which are there, not in which order.
+/// Of the writers of a location, the last first, those whose writes a read of it sees: the last one. Of
+/// messages all since a write of another kind: who looks at a mailbox without taking anything sees which are
+/// there, not in which order.
 fn seen(
     trace: &Trace,
     writers: impl Iterator<Item = usize>,

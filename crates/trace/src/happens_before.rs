@@ -1,9 +1,9 @@
 //! Mazurkiewicz happens-before of an execution, and its races: an index over the events of a trace.
 //!
-//! Everything that is known of an event is computed when it is entered, in time proportional to what it touches and to
-//! the number of processes, and is forgotten when the execution goes back; nothing is computed again for a prefix that
-//! stays. Locations keep, as a linked list in one array, those that read and those that wrote them, so the conflicts of a
-//! new event are at hand.
+//! Everything that is known of an event is computed when it is entered, in time proportional to what it
+//! touches and to the number of processes, and is forgotten when the execution goes back; nothing is computed
+//! again for a prefix that stays. Locations keep, as a linked list in one array, those that read and those
+//! that wrote them, so the conflicts of a new event are at hand.
 
 use mazurka_program::{Access, Guard, GuardId, Label, Location, ProcessId};
 
@@ -73,7 +73,8 @@ struct Heads {
 const UNTOUCHED: Heads = Heads { read: NONE, write: NONE };
 
 impl HappensBefore {
-    /// The order of a whole trace. Of the races of guarded steps it has those that would be if every guard held.
+    /// The order of a whole trace. Of the races of guarded steps it has those that would be if every guard
+    /// held.
     pub fn of(trace: &Trace) -> HappensBefore {
         let (mut order, mut prefix) = (HappensBefore::default(), Trace::new());
         for position in 0..trace.len() {
@@ -104,8 +105,8 @@ impl HappensBefore {
         if lane < self.lanes { self.clocks[position * self.lanes + lane][process.index() % LANE] } else { 0 }
     }
 
-    /// Of each process, how many of its events happen before every event from a position on, itself included: the least
-    /// of their clocks. Processes that the list has no room for have no events.
+    /// Of each process, how many of its events happen before every event from a position on, itself included:
+    /// the least of their clocks. Processes that the list has no room for have no events.
     pub fn least_clock(&self, from: usize, least: &mut Vec<u32>) {
         least.clear();
         for lane in 0..self.lanes {
@@ -132,7 +133,8 @@ impl HappensBefore {
         self.clocks[position * self.lanes + process / LANE][process % LANE] >= event.index
     }
 
-    /// The positions from `from` on of the events that do not happen after the one at `first`, which is an earlier one.
+    /// The positions from `from` on of the events that do not happen after the one at `first`, which is an
+    /// earlier one.
     #[inline]
     pub fn unordered(&self, first: usize, from: usize) -> impl Iterator<Item = usize> + '_ {
         let event = &self.events[first];
@@ -154,8 +156,8 @@ impl HappensBefore {
             + self.locations.capacity() * size_of::<Heads>()
     }
 
-    /// Enters the event that comes next in a trace, before it is pushed there. `holds(guard, n)` says whether a guard holds
-    /// on its location as it was after `n` events.
+    /// Enters the event that comes next in a trace, before it is pushed there. `holds(guard, n)` says whether
+    /// a guard holds on its location as it was after `n` events.
     pub fn enter(
         &mut self,
         trace: &Trace,
@@ -182,7 +184,8 @@ impl HappensBefore {
         self.events.push(Entry { process, index, races, links });
     }
 
-    /// Gives every clock room for more processes. Rare: processes keep their numbers from execution to execution.
+    /// Gives every clock room for more processes. Rare: processes keep their numbers from execution to
+    /// execution.
     #[cold]
     fn widen(&mut self, lanes: usize) {
         let mut clocks = vec![[0; LANE]; self.events.len() * lanes];
@@ -194,9 +197,9 @@ impl HappensBefore {
         (self.clocks, self.lanes) = (clocks, lanes);
     }
 
-    /// Enters what a new event touches, and collects the candidates for its races: the events of other processes that
-    /// conflict directly with it and do not happen before its process's previous event. Those are of each location the
-    /// last write, and for a write also the reads since.
+    /// Enters what a new event touches, and collects the candidates for its races: the events of other
+    /// processes that conflict directly with it and do not happen before its process's previous event. Those
+    /// are of each location the last write, and for a write also the reads since.
     #[inline(always)]
     fn touch(&mut self, accesses: &[Access], process: ProcessId, previous: Option<usize>) {
         self.candidates.clear();
@@ -250,8 +253,8 @@ impl HappensBefore {
         }
     }
 
-    /// Of the candidates, those that no other candidate follows race with the new event. Writers of what it waited for
-    /// do not, or are left to [`Trace::find_guard_races`].
+    /// Of the candidates, those that no other candidate follows race with the new event. Writers of what it
+    /// waited for do not, or are left to [`Trace::find_guard_races`].
     #[inline]
     fn find_immediate_races(&mut self, trace: &Trace, label: &Label) {
         let second = self.events.len() as u32;
@@ -294,8 +297,8 @@ impl HappensBefore {
         self.races = found;
     }
 
-    /// The races of a process that waits now for a guard: with every writer of the guard that does not happen before
-    /// the process's previous event and without which the guard would hold, the last writer first.
+    /// The races of a process that waits now for a guard: with every writer of the guard that does not happen
+    /// before the process's previous event and without which the guard would hold, the last writer first.
     pub fn waiting_races(
         &self,
         trace: &Trace,
@@ -311,8 +314,8 @@ impl HappensBefore {
         });
     }
 
-    /// Whether an event is, or happens before, one that a step of a process waited for besides its guard: the step can't come
-    /// before it then, whatever the guard says.
+    /// Whether an event is, or happens before, one that a step of a process waited for besides its guard: the
+    /// step can't come before it then, whatever the guard says.
     fn leads_to(
         &self,
         first: u32,
@@ -329,8 +332,8 @@ impl HappensBefore {
         leads
     }
 
-    /// The writers of a location that do not happen before a process's previous event. Writers of one location are ordered by
-    /// happens-before, so those that the previous event follows are the first ones.
+    /// The writers of a location that do not happen before a process's previous event. Writers of one
+    /// location are ordered by happens-before, so those that the previous event follows are the first ones.
     fn writers(
         &self,
         process: ProcessId,
@@ -354,7 +357,8 @@ impl HappensBefore {
         }
     }
 
-    /// The clock of a new event: all that its process's previous event knows and the candidates know, and itself.
+    /// The clock of a new event: all that its process's previous event knows and the candidates know, and
+    /// itself.
     #[inline(always)]
     fn push_clock(&mut self, process: ProcessId, index: u32, previous: Option<usize>) {
         let start = self.clocks.len();

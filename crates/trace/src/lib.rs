@@ -6,9 +6,10 @@
 //! * [`ReadsFrom`]: an index that says which write each read reads from;
 //! * [`equivalence`]: keys by which two executions can be compared.
 //!
-//! This crate knows nothing of algorithms. Invariants, held by tests: the clocks of a [`HappensBefore`] that grew and shrank
-//! with a trace and the order that [`equivalence::Order`] computes anew from [`dependence::between`] are the same relation;
-//! so are a [`ReadsFrom`] and the last writes as they are found by looking back.
+//! This crate knows nothing of algorithms. Invariants, held by tests: the clocks of a [`HappensBefore`] that
+//! grew and shrank with a trace and the order that [`equivalence::Order`] computes anew from
+//! [`dependence::between`] are the same relation; so are a [`ReadsFrom`] and the last writes as they are
+//! found by looking back.
 
 pub mod dependence;
 pub mod equivalence;

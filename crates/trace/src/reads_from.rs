@@ -4,7 +4,8 @@ use mazurka_program::{AccessKind, Location};
 
 use crate::Trace;
 
-/// The sources of the reads of a trace. Memory is sequentially consistent: a read sees the last write before it.
+/// The sources of the reads of a trace. Memory is sequentially consistent: a read sees the last write before
+/// it.
 #[derive(Clone, Debug, Default)]
 pub struct ReadsFrom {
     /// For each event, where its reads begin.

@@ -1,10 +1,10 @@
 //! An execution that grows and shrinks at its end: its events, in the order in which they happened.
 //!
-//! Everything lies in flat arrays that grow and shrink together: an event knows where its parts begin, so that going back
-//! is to cut each array once. What is derived from events (their order, who reads from whom) is in indices of its own,
-//! which grow and shrink beside the trace where they are asked for.
+//! Everything lies in flat arrays that grow and shrink together: an event knows where its parts begin, so
+//! that going back is to cut each array once. What is derived from events (their order, who reads from whom)
+//! is in indices of its own, which grow and shrink beside the trace where they are asked for.
 
-use mazurka_program::{Access, Guard, Label, Location, ProcessId};
+use mazurka_program::{Access, Divergence, Guard, Label, Location, ProcessId, Run, Step, follow};
 
 /// A sequence of events.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +44,26 @@ impl Trace {
     /// The empty trace.
     pub fn new() -> Trace {
         Trace::default()
+    }
+
+    /// The trace of a schedule that is taken on a run; `with` is told the label of each step after it.
+    ///
+    /// # Errors
+    /// If a step is not possible.
+    pub fn along<R: Run>(
+        run: &mut R,
+        steps: &[Step],
+        mut with: impl FnMut(&R, &Label),
+    ) -> Result<Trace, Divergence> {
+        let (mut trace, mut label) = (Trace::new(), Label::default());
+        follow(run, steps, |run, process, choice| {
+            let alternatives = run.alternatives(process);
+            run.step(process, choice, &mut label)?;
+            trace.push(process, choice, alternatives, &label);
+            with(run, &label);
+            Ok(())
+        })?;
+        Ok(trace)
     }
 
     /// The number of events.
@@ -121,7 +141,8 @@ impl Trace {
         self.processes.len()
     }
 
-    /// The event after which the next event of a process comes in program order: its last one, or its creation.
+    /// The event after which the next event of a process comes in program order: its last one, or its
+    /// creation.
     #[inline]
     pub fn previous(&self, process: ProcessId) -> Option<usize> {
         let history = self.processes.get(process.index())?;

@@ -83,7 +83,7 @@ fn indices_follow_their_trace() {
     let mut indexed = Indexed::default();
     for round in 0..3_000 {
         match random.below(3) {
-            0 if indexed.trace.len() > 0 => {
+            0 if !indexed.trace.is_empty() => {
                 let len = random.below(indexed.trace.len());
                 indexed.truncate(len.max(indexed.trace.len().saturating_sub(9)));
             }

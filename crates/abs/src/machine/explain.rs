@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use mazurka_program::{
-    AccessKind, Explain, Explanation, Label, Location, Observed, ProcessId, Run, Stop, WaitExplanation,
+    AccessKind, Activations, Explain, Explanation, Label, Location, Observed, ProcessId, Run, Stop,
+    WaitExplanation,
 };
 
 use crate::value::{Names, show};
@@ -42,20 +43,23 @@ impl Explain for AbsRun {
         explained
     }
 
+    /// The objects: `object(name,'Class',[field(name,value),..])`.
+    fn state_terms(&self) -> Option<Vec<String>> {
+        Some(self.machine.state_terms(&self.image))
+    }
+
+    fn activations(&mut self) -> Option<&mut dyn Activations> {
+        Some(self)
+    }
+
     fn deadlock_message(&self, waiting: &[WaitExplanation]) -> Option<String> {
         self.machine.cycle(&self.image, waiting)
     }
 }
 
 impl AbsRun {
-    /// The objects as terms `object(name,'Class',[field(name,value),..])`. They go by the names of objects in
-    /// the creation tree, so they are the same in every interleaving.
-    pub fn final_state_terms(&self) -> Vec<String> {
-        self.machine.state_terms(&self.image)
-    }
-
     /// The source text that a task stands at.
-    pub(crate) fn stands_at(&self, process: ProcessId) -> String {
+    pub(super) fn stands_at(&self, process: ProcessId) -> String {
         self.machine.task(process.0).map_or(String::new(), |task| stands_at(&self.image, task))
     }
 

@@ -20,7 +20,8 @@ fn examples() -> Vec<PathBuf> {
     files
 }
 
-/// Every shipped program says in a line `// expect: ...` what is to be expected of it, and that is what is found.
+/// Every shipped program says in a line `// expect: ...` what is to be expected of it, and that is what is
+/// found.
 #[test]
 fn examples_do_what_they_say() {
     assert!(examples().len() >= 7);

@@ -28,6 +28,11 @@ fn reports_are_as_they_were() {
         ("bad-program", "var x;\nprocess p { x = yy; }\nprocess q { unlock(x); }\n", &["check"]),
         ("bad-parameter", LOST, &["check", "--", "--param", "m=3"]),
         ("compare", LOST, &["compare"]),
+        ("final-states", STORE_BUFFERING, &["check", "--final-states"]),
+        ("final-states-deadlock", DEADLOCK, &["check", "--keep-going", "--final-states"]),
+        ("final-states-parts", PARTS, &["check", "--keep-going", "--final-states"]),
+        ("traces", STORE_BUFFERING, &["check", "--traces"]),
+        ("random", LOST, &["check", "--algorithm", "random", "--seed", "7"]),
         ("abs-deadlock", ABS_DATABASE, &["check"]),
         (
             "abs-all-executions",
@@ -59,9 +64,14 @@ fn same(name: &str, program: &str, arguments: &[&str]) -> bool {
     let (command, options) = arguments.split_first().unwrap();
     let outcome = place.run(&[&[*command, &file], options].concat());
     let now = format!("{}{}exit status {}\n", without_times(&outcome.stdout), outcome.stderr, outcome.status);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.txt"));
+    is_as_kept(&format!("{name}.txt"), &now)
+}
+
+/// Whether a text is that of a file of `tests/golden`.
+pub fn is_as_kept(file: &str, now: &str) -> bool {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
     if std::env::var_os("MAZURKA_BLESS").is_some() {
-        std::fs::write(&path, &now).unwrap();
+        std::fs::write(&path, now).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
     if kept != now {

@@ -1,10 +1,11 @@
 //! The command as users meet it: every outcome, every kind of bad input, replays, JSON, and whole reports.
 //!
-//! `MAZURKA_BLESS=1 cargo test -p mazurka-cli` writes the files of whole reports (`tests/golden`) anew; look at what
-//! changed.
+//! `MAZURKA_BLESS=1 cargo test -p mazurka-cli` writes the files of whole reports (`tests/golden`) anew; look
+//! at what changed.
 
 mod abs;
 mod bad_input;
+mod executions;
 mod golden;
 mod json;
 mod limits;

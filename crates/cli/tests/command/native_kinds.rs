@@ -190,7 +190,8 @@ int main(void) {
 }
 ";
 
-/// Reports of so many runs of a program that was compiled once, without the times, each with how often it was given.
+/// Reports of so many runs of a program that was compiled once, without the times, each with how often it was
+/// given.
 fn reports(row: &Row, runs: usize) -> BTreeMap<String, usize> {
     let file = if row.kind == "exception" { "program.cpp" } else { "program.c" };
     let place =

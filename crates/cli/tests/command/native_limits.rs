@@ -80,7 +80,8 @@ fn a_failure_before_a_time_limit_is_told() {
     assert!(time < 9.0, "{time} s");
 }
 
-/// To tell a hang takes no second look at it: the report, with schedule and trace, comes as soon as it was found.
+/// To tell a hang takes no second look at it: the report, with schedule and trace, comes as soon as it was
+/// found.
 #[test]
 fn a_hang_costs_its_patience_once() {
     let text = program(

@@ -35,7 +35,8 @@ fn report(name: &str, text: &str, more: &[&str]) -> Value {
     serde_json::from_str(&outcome.stdout).unwrap_or_else(|_| panic!("{told}"))
 }
 
-/// Checks that each program has a failure of kind `memory` with that message, a schedule, and a trace that leads to the line.
+/// Checks that each program has a failure of kind `memory` with that message, a schedule, and a trace that
+/// leads to the line.
 #[track_caller]
 fn all_fail(rows: &[(&str, &str, &str)], more: &[&str]) {
     let mut wrong = Vec::new();

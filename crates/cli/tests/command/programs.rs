@@ -43,6 +43,27 @@ process b {
 }
 ";
 
+pub const STORE_BUFFERING: &str = "\
+var x, y;
+process left { x = 1; let r = y; }
+process right { y = 1; let r = x; }
+";
+
+/// All that a state has: arrays, handles, locks, messages, and who waits.
+pub const PARTS: &str = "\
+var a[2];
+lock m;
+task child(n) { a[n] = 7; lock(m); }
+process main {
+    lock(m);
+    let c = spawn child(1);
+    send(other, 1);
+    send(other, (2, 3));
+    join(c);
+}
+process other { receive 1; }
+";
+
 pub const NEVER_SENT: &str = "\
 process sender { send(receiver, 1); }
 process receiver {

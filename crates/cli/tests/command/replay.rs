@@ -27,7 +27,8 @@ fn every_printed_schedule_gives_its_failure_again() {
     }
 }
 
-/// The line is made to be pasted: it is run by a shell, with the directory of the command in front of the path.
+/// The line is made to be pasted: it is run by a shell, with the directory of the command in front of the
+/// path.
 #[cfg(unix)]
 #[test]
 fn the_printed_command_works_when_pasted() {
@@ -57,7 +58,8 @@ fn a_replay_without_a_failure_is_not_a_pass() {
     check("replay-assumed", ALL_ASSUMED, &["--replay", "v1:0"]).expect(3, &["ended in a false assumption"]);
 }
 
-/// A typing error must not fill the memory; who wants a long schedule may have it, as the printed command does.
+/// A typing error must not fill the memory; who wants a long schedule may have it, as the printed command
+/// does.
 #[test]
 fn a_schedule_has_as_many_steps_as_executions_may_have() {
     let too_long = check("replay-long", ENDLESS, &["--replay", "v1:0*11", "--max-depth", "10"]);

@@ -1,5 +1,6 @@
-//! As much of JSON Schema 2020-12 as the schemas in `docs/schema` use. A keyword that is not known here is refused, so
-//! that no schema says more than is tested. (The crate `jsonschema` would bring 60 others with it.)
+//! As much of JSON Schema 2020-12 as the schemas in `docs/schema` use. A keyword that is not known here is
+//! refused, so that no schema says more than is tested. (The crate `jsonschema` would bring 60 others with
+//! it.)
 
 use serde_json::Value;
 

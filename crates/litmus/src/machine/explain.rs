@@ -7,9 +7,9 @@ use mazurka_program::{
 use super::eval::{Reader, eval};
 use super::failure::holder;
 use super::memory::Memory;
-use super::process::{Message, Undo, Wait};
+use super::process::{Message, Proc, Status, Undo, Wait};
 use super::{LitmusRun, Machine};
-use crate::code::{Image, Instr, NONE, Op};
+use crate::code::{Image, Instr, NONE, Op, VarInfo};
 
 impl Explain for LitmusRun {
     fn process_name(&self, process: ProcessId) -> String {
@@ -47,6 +47,26 @@ impl Explain for LitmusRun {
             explained.push(WaitExplanation { process, operation, waits_for, waits_on, place });
         });
         explained
+    }
+
+    /// Shared variables, locks that are held, and of each process its variables, its messages and where it waits.
+    fn state_terms(&self) -> Option<Vec<String>> {
+        let (image, machine) = (&*self.image, &self.machine);
+        let mut terms: Vec<String> = image.vars.iter().map(|var| machine.var_text(var)).collect();
+        for lock in image.lock_base..image.condvar_base {
+            if let (Some(name), Some(p)) = (image.cell_name(lock), holder(machine.memory.get(lock))) {
+                terms.push(format!("{name} held by {}", machine.process_name(image, p)));
+            }
+        }
+        for (p, proc) in
+            machine.procs.iter().enumerate().filter(|(_, proc)| proc.core.status != Status::Absent)
+        {
+            let parts = machine.process_terms(image, proc);
+            if !parts.is_empty() {
+                terms.push(format!("{}: {}", machine.process_name(image, p as u32), parts.join(", ")));
+            }
+        }
+        Some(terms)
     }
 }
 
@@ -99,6 +119,33 @@ impl Machine {
             let _ = eval(image, &proc.locals, image.guards[guard as usize].condition.node, &mut listing);
         }
         listing.1
+    }
+
+    /// A shared variable and what it holds: `x = 1`, `a = [0, 1]`.
+    fn var_text(&self, var: &VarInfo) -> String {
+        let cells: Vec<String> =
+            (var.base..var.base + var.len).map(|cell| self.memory.get(cell).to_string()).collect();
+        let value = if var.array { format!("[{}]", cells.join(", ")) } else { cells.concat() };
+        format!("{} = {value}", var.name)
+    }
+
+    /// What a process knows, and where it waits.
+    fn process_terms(&self, image: &Image, proc: &Proc) -> Vec<String> {
+        let locals = proc.locals.iter().zip(&image.bodies[proc.body as usize].locals);
+        let named = locals.filter(|(_, info)| !info.name.is_empty());
+        let mut terms: Vec<String> = named
+            .map(|(&value, info)| match u32::try_from(value) {
+                Ok(p) if info.handle => format!("{} = {}", info.name, self.process_name(image, p)),
+                _ if info.handle => format!("{} = no process", info.name),
+                _ => format!("{} = {value}", info.name),
+            })
+            .collect();
+        let untaken = proc.inbox.iter().filter(|message| message.taken_at == NONE);
+        terms.extend(untaken.map(|message| format!("message {} not taken", self.message_text(message))));
+        if proc.core.wait != Wait::Free {
+            terms.push(format!("waits at {}", image.texts[proc.core.pc as usize]));
+        }
+        terms
     }
 
     /// What a cell holds, as a person would say it.

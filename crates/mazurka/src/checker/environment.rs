@@ -19,7 +19,7 @@ macro_rules! variables {
 variables! {
     REPLAY = "MAZURKA_REPLAY":
         "runs one schedule instead of searching: `v1:...`, or `@FILE` for a file that holds it";
-    ALGORITHM = "MAZURKA_ALGORITHM": "the algorithm: `optimal`, `source` or `naive`";
+    ALGORITHM = "MAZURKA_ALGORITHM": "the algorithm: `optimal`, `source`, `naive` or `random`";
     MAX_EXECUTIONS = "MAZURKA_MAX_EXECUTIONS": "at most so many executions, of all kinds together";
     MAX_SECONDS = "MAZURKA_MAX_SECONDS": "at most so many seconds for each check: `10`, `0.5`";
     SEED = "MAZURKA_SEED": "the order of the search is drawn from this number";

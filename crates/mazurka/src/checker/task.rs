@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mazurka_explore::{Algorithm, Counts, Ending, Limits, Monitor, Options, explore};
-use mazurka_program::{Explain, Explanation, Failure, Footprints, Program, Run, Schedule, Step};
+use mazurka_program::{Explain, Explanation, Failure, Footprints, Program, Run, Schedule, Step, follow};
 use mazurka_report::{
-    Counterexample, End, Report as Inner, Story, StoryStep, Subject, check, check_schedule,
+    Counterexample, Replay, ReplayEnd, ReplayStep, Report as Inner, Subject, check, check_schedule,
 };
 use mazurka_trace::Trace;
 
@@ -137,7 +137,7 @@ fn scout(program: &Closure, executions: u64) -> bool {
 }
 
 /// The steps up to the one in which a thread was lost, explained; and that one, as far as it can be.
-pub(super) fn explain_loss(program: &Closure, schedule: &Schedule, lost: &LostThread) -> Option<Story> {
+pub(super) fn explain_loss(program: &Closure, schedule: &Schedule, lost: &LostThread) -> Option<Replay> {
     let (last, before) = schedule.steps.split_last()?;
     let mut run = program.start(Footprints::Dynamic);
     run.never_runs_out();
@@ -145,7 +145,12 @@ pub(super) fn explain_loss(program: &Closure, schedule: &Schedule, lost: &LostTh
     // To end the execution would be to let the thread go on to where it was lost, or to unwind what the one
     // that hangs works with.
     std::mem::forget(run);
-    Some(Story { steps: steps?, waiting: Vec::new(), failures: Vec::new(), end: End::Early(Vec::new()) })
+    Some(Replay {
+        steps: steps?,
+        waiting: Vec::new(),
+        failures: Vec::new(),
+        end: ReplayEnd::Early(Vec::new()),
+    })
 }
 
 fn steps_to_loss(
@@ -153,30 +158,25 @@ fn steps_to_loss(
     before: &[Step],
     last: &Step,
     lost: &LostThread,
-) -> Option<Vec<StoryStep>> {
+) -> Option<Vec<ReplayStep>> {
     let mut steps = Vec::new();
-    for step in before {
-        let process = run.names().find(&step.process).filter(|&process| run.enabled().contains(process))?;
-        let explanation = run.step_explained(process, step.choice).ok()?;
-        steps.push(story_step(run, explanation));
-    }
+    let followed = follow(run, before, |run, process, choice| {
+        let explanation = run.step_explained(process, choice)?;
+        steps.push(ReplayStep::new(run, explanation));
+        Ok(())
+    });
+    followed.ok()?;
     let process = run.names().find(&last.process)?;
     let (operation, place) = run.comes_to(process)?;
     let note = lost.note(&run.process_name(process));
     let (reads, writes) = (Vec::new(), Vec::new());
     let explanation = Explanation { process, operation, reads, writes, note: Some(note), place: Some(place) };
-    steps.push(story_step(run, explanation));
+    steps.push(ReplayStep::new(run, explanation));
     Some(steps)
 }
 
-fn story_step(run: &ClosureRun, explanation: Explanation) -> StoryStep {
-    let Explanation { process, operation, reads, writes, note, place } = explanation;
-    let path = run.names().display(process).to_string();
-    StoryStep { process: path, name: run.process_name(process), operation, reads, writes, note, place }
-}
-
 /// The report of a check that hangs, or that was ended by a signal.
-pub(super) fn lost_report(task: &Task, lost: LostThread, story: Option<Story>, timeout: Duration) -> Inner {
+pub(super) fn lost_report(task: &Task, lost: LostThread, replay: Option<Replay>, timeout: Duration) -> Inner {
     let why = match lost.loss {
         Loss::Crash(_) | Loss::InStep => "the search can't go on after this".to_owned(),
         Loss::Hang => format!(
@@ -186,7 +186,7 @@ pub(super) fn lost_report(task: &Task, lost: LostThread, story: Option<Story>, t
     };
     let mut report = task.nothing(format!("{why}; the counts are those of a moment before"));
     report.counts = task.heartbeat.counts();
-    report.failures.push(counterexample(lost.failure(), Some(lost.name), lost.schedule, story));
+    report.failures.push(counterexample(lost.failure(), Some(lost.name), lost.schedule, replay));
     report
 }
 
@@ -194,9 +194,9 @@ fn counterexample(
     failure: Failure,
     process: Option<String>,
     schedule: Option<Schedule>,
-    story: Option<Story>,
+    replay: Option<Replay>,
 ) -> Counterexample {
-    Counterexample { failure, process, executions: None, varies: false, schedule, story }
+    Counterexample { failure, process, executions: None, varies: false, schedule, replay }
 }
 
 fn progress_line(program: &str, counts: &Counts, share: f64, elapsed: Duration) -> String {

@@ -1,8 +1,10 @@
+use mazurka_abs::{Abs, Options, Settings, Source, compile};
+use mazurka_litmus::Litmus;
+use mazurka_program::{Footprints, Label, Run, Step};
+
 use super::layout::layout;
-use super::picture::{CHARACTER, LINE, Picture, Shape, width_of};
+use super::svg::{CHARACTER, LINE, Picture, Shape, width_of};
 use super::*;
-use crate::language::{Options, Source, compile};
-use crate::machine::Settings;
 
 fn program(text: &str) -> Abs {
     let source = Source { name: "test.abs".to_owned(), text: text.to_owned() };
@@ -11,13 +13,13 @@ fn program(text: &str) -> Abs {
 }
 
 /// The execution in which always the first process that can takes a step.
-fn first_schedule(program: &Abs, most: usize) -> Schedule {
+fn first_schedule<P: Program>(program: &P, most: usize) -> Schedule {
     let mut run = program.start(Footprints::Dynamic);
     let mut steps = Vec::new();
     while steps.len() < most {
         let first = run.enabled().iter().next();
         let Some(process) = first else { break };
-        steps.push(mazurka_program::Step { process: run.names().path(process), choice: 0 });
+        steps.push(Step { process: run.names().path(process), choice: 0 });
         run.step(process, 0, &mut Label::default()).expect("a step");
     }
     Schedule { steps }
@@ -25,7 +27,19 @@ fn first_schedule(program: &Abs, most: usize) -> Schedule {
 
 fn diagram(text: &str) -> Diagram {
     let program = program(text);
-    Diagram::of(&program, &first_schedule(&program, 5_000)).expect("the schedule fits")
+    Diagram::of(&program, &first_schedule(&program, 5_000), &Wording::COMMAND).expect("the schedule fits")
+}
+
+fn litmus(text: &str) -> Litmus {
+    let source = mazurka_litmus::Source { name: "test.maz".to_owned(), text: text.to_owned() };
+    let ast = mazurka_litmus::parse(&source).unwrap_or_else(|errors| panic!("{errors:#?}"));
+    mazurka_litmus::compile(&ast, &source, &[]).unwrap_or_else(|errors| panic!("{errors:#?}"))
+}
+
+/// The diagram of a schedule of a program whose lifelines are processes.
+fn process_diagram(text: &str, schedule: &str) -> Diagram {
+    let schedule: Schedule = schedule.parse().expect("a schedule");
+    Diagram::of(&litmus(text), &schedule, &Wording::COMMAND).expect("the schedule fits")
 }
 
 /// Left, top, right, bottom.
@@ -60,11 +74,8 @@ fn check(picture: &Picture) {
             Shape::Box { x, y, width, height, .. } => {
                 assert!(inside(*x, *y) && inside(x + width, y + height), "{shape:?}");
             }
-            Shape::Line { from, to, .. } => {
+            Shape::Line { from, to, .. } | Shape::Arrow { from, to, .. } => {
                 assert!(inside(from.0, from.1) && inside(to.0, to.1), "{shape:?}")
-            }
-            Shape::Arrow { from, to, .. } => {
-                assert!(inside(from.0, from.1) && inside(*to, from.1), "{shape:?}")
             }
             Shape::Hook { x, y } => assert!(inside(x + 9, y + 9), "{shape:?}"),
             Shape::Text { .. } => {}
@@ -100,12 +111,15 @@ fn nothing_overlaps_and_everything_is_inside() {
 fn the_deadlock_of_the_database() {
     let program = program(DATABASE);
     let schedule: Schedule = "v1:0,0.0,0.1".parse().expect("a schedule");
-    let diagram = Diagram::of(&program, &schedule).expect("it fits");
+    let diagram = Diagram::of(&program, &schedule, &Wording::COMMAND).expect("it fits");
     check(&layout(&diagram));
     let told: Vec<(&str, &str, &str, bool)> = diagram
-        .segments
+        .steps
         .iter()
-        .map(|s| (s.object.as_str(), s.task.as_str(), s.end_text.as_str(), s.deadlocked))
+        .map(|DrawnStep { activation, marked }| {
+            let (end, _) = activation.end.as_ref().expect("segments end in some way");
+            (activation.lifeline.as_str(), activation.title.as_str(), end.as_str(), *marked)
+        })
         .collect();
     assert_eq!(
         told,
@@ -131,7 +145,7 @@ fn the_deadlock_of_the_database() {
 #[test]
 fn long_executions_are_bounded_and_say_so() {
     let diagram = diagram(&many(900));
-    assert!(diagram.segments.len() > 3_000, "{}", diagram.segments.len());
+    assert!(diagram.steps.len() > 3_000, "{}", diagram.steps.len());
     let picture = layout(&diagram);
     check(&picture);
     let svg = picture.svg();
@@ -166,6 +180,62 @@ fn an_exception_is_marked() {
 #[test]
 fn a_schedule_that_does_not_fit_is_refused() {
     let schedule: Schedule = "v1:0,0.7".parse().expect("a schedule");
-    let refused = Diagram::of(&program(DATABASE), &schedule);
-    assert_eq!(refused, Err("step 2 of the schedule is not possible".to_owned()));
+    let refused = Diagram::of(&program(DATABASE), &schedule, &Wording::COMMAND);
+    assert_eq!(refused, Err(Misfit { step: 2, why: "there is no process 0.7 at this point".to_owned() }));
+    let schedule: Schedule = "v1:0,2".parse().expect("a schedule");
+    let refused = Diagram::of(&litmus(LOST_UPDATE), &schedule, &Wording::COMMAND);
+    assert_eq!(refused.map_err(|misfit| misfit.step), Err(2));
+}
+
+const LOST_UPDATE: &str = "var x;
+    process worker[i in 0..2] { let r = x; x = r + 1; }
+    process main { join(worker[0]); join(worker[1]); assert x == 2; }";
+
+#[test]
+fn processes_have_lifelines_and_happens_before_has_arrows() {
+    let diagram = process_diagram(LOST_UPDATE, "v1:0,1*3,0*2,2*3");
+    check(&layout(&diagram));
+    assert_eq!(diagram.lifelines, ["worker[0]", "worker[1]", "main"]);
+    // The read of 0 and the write of 1 race; so do the writes; what is joined happens before.
+    assert_eq!(diagram.order, [(0, 2), (2, 4), (5, 6), (3, 7)]);
+    let marked: Vec<usize> = (0..9).filter(|&at| diagram.steps[at].marked).collect();
+    assert_eq!(marked, [8], "the step that fails");
+    let svg = diagram.svg();
+    for part in [
+        ">9 steps of 3 processes</text>",
+        ">worker[0]</text>",
+        ">let r = x</text>",
+        ">reads x=0 (initial)</text>",
+        ">reads x=1 from step 5</text>",
+        ">writes x=1</text>",
+        ">worker[1] has ended</text>",
+        ">assertion failed: x == 2 (x = 1)</text>",
+        "<path class=\"arrow\" d=\"M",
+    ] {
+        assert!(svg.contains(part), "no {part} in {svg}");
+    }
+}
+
+#[test]
+fn who_waits_for_ever_is_drawn_in_its_column() {
+    let text = "lock a; lock b; process p { lock(a); lock(b); } process q { lock(b); lock(a); }";
+    let diagram = process_diagram(text, "v1:0,1");
+    check(&layout(&diagram));
+    let waiting: Vec<(&str, &str)> =
+        diagram.waiting.iter().map(|wait| (wait.lifeline.as_str(), wait.waits_for.as_str())).collect();
+    assert_eq!(waiting, [("p", "lock b, held by q since line 1"), ("q", "lock a, held by p since line 1")]);
+    assert!(diagram.svg().contains(">deadlock: 2 processes wait for ever</text>"));
+    assert!(process_diagram(text, "v1:0").waiting.is_empty(), "q can still go on");
+}
+
+#[test]
+fn long_executions_of_many_processes_are_bounded() {
+    let text = "var x; process p[i in 0..60] { for k in 0..9 { x = i + k; } }";
+    let program = litmus(text);
+    let diagram =
+        Diagram::of(&program, &first_schedule(&program, 5_000), &Wording::COMMAND).expect("it fits");
+    let picture = layout(&diagram);
+    check(&picture);
+    assert!(picture.svg().contains("only the first 100 and the last 200 steps are shown: 240 are left out"));
+    assert!(picture.svg().contains("the first 40 processes have columns, all others share one"));
 }

@@ -78,10 +78,11 @@ pub enum Shape {
         to: (i32, i32),
         look: Look,
     },
-    /// A horizontal line with a head at its end.
+    /// A line with a head at its end. It is straight where it is horizontal, and else bent so that both its
+    /// ends are.
     Arrow {
         from: (i32, i32),
-        to: i32,
+        to: (i32, i32),
         look: Look,
     },
     /// From the side of a box back to it.
@@ -148,16 +149,18 @@ fn write_shape(svg: &mut String, shape: &Shape) -> std::fmt::Result {
             "<line class=\"{}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>",
             look.class()
         ),
-        Shape::Arrow { from: (x1, y), to, look } => {
+        Shape::Arrow { from: (x1, y1), to: (to, y), look } => {
             let back = if to > x1 { to - 8 } else { to + 8 };
             let class = look.class();
-            writeln!(
-                svg,
-                "<line class=\"{class}\" x1=\"{x1}\" y1=\"{y}\" x2=\"{back}\" y2=\"{y}\"/><polygon points=\"{to},{y} \
-                 {back},{} {back},{}\"/>",
-                y - 4,
-                y + 4
-            )
+            match y1 == y {
+                true => {
+                    write!(svg, "<line class=\"{class}\" x1=\"{x1}\" y1=\"{y}\" x2=\"{back}\" y2=\"{y}\"/>")
+                }
+                false => {
+                    write!(svg, "<path class=\"{class}\" d=\"M{x1} {y1} C{back} {y1} {x1} {y} {back} {y}\"/>")
+                }
+            }?;
+            writeln!(svg, "<polygon points=\"{to},{y} {back},{} {back},{}\"/>", y - 4, y + 4)
         }
         Shape::Hook { x, y } => writeln!(
             svg,
@@ -188,7 +191,8 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if allowed(c) { c } else { ' ' }).collect()
 }
 
-/// The beginning of a text that takes at most so many characters, with an ellipsis where something is missing.
+/// The beginning of a text that takes at most so many characters, with an ellipsis where something is
+/// missing.
 fn shortened(text: &str, most: usize) -> String {
     if width_of(text) <= most {
         return text.to_owned();

@@ -6,7 +6,7 @@ use mazurka_explore::{Algorithm, Counts, Options, explore};
 use mazurka_program::{Explain, Program, Schedule};
 
 use crate::check::{InternalError, internal_error, reason};
-use crate::collect::{Collector, Found, Watch};
+use crate::collect::{Collector, DistinctFailure, Watch};
 use crate::report::{Subject, Verdict};
 use crate::style::{Paint, Tone, clean, pad, width};
 use crate::text::{headline, seconds_text};
@@ -14,16 +14,16 @@ use crate::wording::Wording;
 
 /// A comparison.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Survey {
+pub struct Comparison {
     /// What was checked.
     pub subject: Subject,
     /// Each algorithm's row.
-    pub rows: Vec<SurveyRow>,
+    pub rows: Vec<ComparisonRow>,
 }
 
 /// What one algorithm did.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SurveyRow {
+pub struct ComparisonRow {
     /// The algorithm.
     pub algorithm: Algorithm,
     /// The totals.
@@ -33,7 +33,7 @@ pub struct SurveyRow {
     /// Why it did not look at everything; none if it did.
     pub reason: Option<String>,
     /// The distinct failures it met.
-    pub failures: Vec<Found>,
+    pub failures: Vec<DistinctFailure>,
     /// Whether there were more than are kept.
     pub more_failures: bool,
     /// A bug of ours that the search noticed.
@@ -42,18 +42,14 @@ pub struct SurveyRow {
 
 /// Runs one algorithm to its end, whatever fails on the way.
 ///
-/// What [`Options::keep_going`] says of executions that are too long is left to the caller: with it, a program that
-/// never ends would be explored forever.
-pub fn survey_row<'a, P>(
+/// What [`Options::keep_going`] says of executions that are too long is left to the caller: with it, a
+/// program that never ends would be explored forever.
+pub fn comparison_row<'a, P: Program<Run: Explain>>(
     program: &P,
     algorithm: Algorithm,
     options: &Options,
     watch: Option<&'a mut Watch<'a>>,
-) -> SurveyRow
-where
-    P: Program,
-    P::Run: Explain,
-{
+) -> ComparisonRow {
     let begin = Instant::now();
     let mut collector = Collector::new(true, watch);
     let summary = explore(program, algorithm, options, &mut collector);
@@ -61,15 +57,16 @@ where
     let collected = collector.collected();
     let reason = reason(&summary, &collected, options.keep_going, &Wording::default());
     let internal = internal_error(&summary).map(|what| InternalError { algorithm, what });
-    let broken = summary.broken.map(|failure| Found::once(failure, Vec::new(), Schedule::default()));
+    let broken =
+        summary.broken.map(|failure| DistinctFailure::once(failure, Vec::new(), Schedule::default()));
     let failures = collected.found.into_iter().chain(broken).collect();
     let (counts, more_failures) = (summary.counts, collected.more);
-    SurveyRow { algorithm, counts, seconds, reason, failures, more_failures, internal }
+    ComparisonRow { algorithm, counts, seconds, reason, failures, more_failures, internal }
 }
 
-impl Survey {
-    /// The answer: a failure that any algorithm met is one; one exhaustive search without any is a pass. None if an
-    /// algorithm is wrong: two don't agree, or one that met no failure noticed a bug of its own.
+impl Comparison {
+    /// The answer: a failure that any algorithm met is one; one exhaustive search without any is a pass. None
+    /// if an algorithm is wrong: two don't agree, or one that met no failure noticed a bug of its own.
     pub fn verdict(&self) -> Option<Verdict> {
         if self.disagreement().is_some() {
             None
@@ -89,14 +86,15 @@ impl Survey {
         self.rows.iter().find_map(|row| row.internal)
     }
 
-    /// What two algorithms that both looked at everything don't agree on. There is nothing unless one of them is wrong.
+    /// What two algorithms that both looked at everything don't agree on. There is nothing unless one of them
+    /// is wrong.
     pub fn disagreement(&self) -> Option<String> {
-        let whole = |row: &&SurveyRow| row.reason.is_none() && !row.more_failures;
-        let rows: Vec<&SurveyRow> = self.rows.iter().filter(whole).collect();
+        let whole = |row: &&ComparisonRow| row.reason.is_none() && !row.more_failures;
+        let rows: Vec<&ComparisonRow> = self.rows.iter().filter(whole).collect();
         for a in &rows {
             for b in &rows {
                 let missed = a.failures.iter().find(|f| !b.failures.iter().any(|other| other.is_like(f)));
-                if let Some(Found { failure, .. }) = missed {
+                if let Some(DistinctFailure { failure, .. }) = missed {
                     let what = format!("{}: {}", failure.kind.name(), failure.message);
                     return Some(format!(
                         "{} met a failure that {} missed ({what})",
@@ -109,8 +107,8 @@ impl Survey {
     }
 
     /// The distinct failures of all algorithms.
-    pub fn failures(&self) -> Vec<&Found> {
-        let mut failures: Vec<&Found> = Vec::new();
+    pub fn failures(&self) -> Vec<&DistinctFailure> {
+        let mut failures: Vec<&DistinctFailure> = Vec::new();
         for failure in self.rows.iter().flat_map(|row| &row.failures) {
             if !failures.iter().any(|known| known.is_like(failure)) {
                 failures.push(failure);
@@ -123,7 +121,7 @@ impl Survey {
     pub fn text(&self, colour: bool) -> String {
         let paint = Paint(colour);
         let mut cells = vec![HEADINGS.map(str::to_owned)];
-        cells.extend(self.rows.iter().map(SurveyRow::cells));
+        cells.extend(self.rows.iter().map(ComparisonRow::cells));
         let widths: Vec<usize> = (0..HEADINGS.len())
             .map(|at| cells.iter().map(|row| width(&row[at])).max().unwrap_or(0))
             .collect();
@@ -138,7 +136,7 @@ impl Survey {
             }
         }
         text += if self.rows.iter().any(|row| row.reason.is_some()) { "\n" } else { "" };
-        for Found { failure, .. } in self.failures() {
+        for DistinctFailure { failure, .. } in self.failures() {
             let place = failure.place.as_ref().map_or(String::new(), |place| format!(" (at {place})"));
             let (heading, rest) = headline(failure);
             text += &format!("\n{} {heading}{rest}{place}\n", paint.paint(Tone::Bad, "failure:"));
@@ -152,7 +150,7 @@ const DAGGER: char = '\u{2020}';
 const HEADINGS: [&str; 9] =
     ["algorithm", "complete", "blocked", "assumed", "deadlocks", "events", "longest", "wakeup nodes", "time"];
 
-impl SurveyRow {
+impl ComparisonRow {
     fn cells(&self) -> [String; 9] {
         let dagger = if self.reason.is_some() { DAGGER.to_string() } else { String::new() };
         let counts = &self.counts;

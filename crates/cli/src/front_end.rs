@@ -1,0 +1,202 @@
+//! What the command knows of a front end, and which one a file is for.
+//!
+//! To add one: a file that implements [`FrontEnd`], and a line in [`FRONT_ENDS`].
+
+use std::path::{Path, PathBuf};
+
+use mazurka_explore::{Algorithm, Limits, Options};
+use mazurka_program::{Explain, Program};
+use mazurka_report::{ComparisonRow, Report, Wording};
+
+use crate::args::LimitArgs;
+use crate::check::Check;
+use crate::error::CommandError;
+use crate::executions::ExecutionArgs;
+use crate::native::Worker;
+use crate::{abs, compare, litmus, native};
+
+/// All of them.
+pub static FRONT_ENDS: [&dyn FrontEnd; 3] = [&litmus::FrontEnd, &abs::FrontEnd, &native::FrontEnd];
+
+/// Extensions of files that are known not to be supported yet.
+const PLANNED: [&str; 2] = ["rs", "beam"];
+
+/// A front end: from files to a program.
+pub trait FrontEnd: Sync {
+    /// The extensions of its files.
+    fn extensions(&self) -> &'static [&'static str];
+
+    /// Whether a program may have several files.
+    fn takes_several_files(&self) -> bool {
+        true
+    }
+
+    /// Its options, which come after `--`.
+    fn options(&self) -> clap::Command;
+
+    /// Loads a program, if it suits the algorithms.
+    fn load(&self, request: &Request<'_>) -> Result<Loaded, CommandError>;
+
+    /// A program, printed.
+    fn print(&self, file: &Path) -> Result<String, CommandError> {
+        let (name, extension) = (file.display(), file.extension().unwrap_or_default().display());
+        let why = format!("{name}: print is not supported for .{extension} files");
+        Err(CommandError::unsupported(why).at(name))
+    }
+}
+
+/// What is to be loaded, and what for.
+pub struct Request<'a> {
+    /// The files of the program.
+    pub files: &'a [PathBuf],
+    /// What came after `--`.
+    pub options: &'a [String],
+    /// The algorithms that will run it.
+    pub algorithms: &'a [Algorithm],
+    /// The limits of each.
+    pub limits: &'a LimitArgs,
+    /// Who is to run it, if it is run in a process of its own.
+    pub worker: Option<&'a Worker>,
+}
+
+/// What came of a request.
+pub enum Loaded {
+    /// A program that can be run here.
+    Here(Box<dyn AnyTarget>),
+    /// Another process did what the command was asked to do, and had this exit status.
+    Elsewhere(u8),
+}
+
+/// A program that a front end has loaded, and what it adds to a report.
+pub trait Target {
+    /// What it is to the engine.
+    type Program: Program<Run: Explain>;
+
+    /// The program.
+    fn program(&self) -> &Self::Program;
+
+    /// What its users call things.
+    fn wording(&self) -> Wording {
+        Wording::COMMAND
+    }
+
+    /// What its own options ask to be told of executions.
+    fn executions(&self) -> ExecutionArgs {
+        ExecutionArgs::default()
+    }
+
+    /// Called before each search. Front ends whose steps take no time to speak of need not know of limits.
+    fn limit(&self, _limits: &Limits) {}
+
+    /// Adds what the front end knows: notes and warnings.
+    fn add_to(&self, _report: &mut Report) -> Result<(), CommandError> {
+        Ok(())
+    }
+}
+
+/// A [`Target`] of any front end.
+pub trait AnyTarget {
+    /// As [`Target::executions`].
+    fn executions(&self) -> ExecutionArgs;
+
+    /// Checks it.
+    fn check(&self, check: &Check<'_>) -> Result<Report, CommandError>;
+
+    /// Runs one algorithm on it, for a comparison.
+    fn compare(&self, algorithm: Algorithm, options: &Options) -> ComparisonRow;
+}
+
+impl<T: Target> AnyTarget for T {
+    fn executions(&self) -> ExecutionArgs {
+        Target::executions(self)
+    }
+
+    fn check(&self, check: &Check<'_>) -> Result<Report, CommandError> {
+        check.run(self)
+    }
+
+    fn compare(&self, algorithm: Algorithm, options: &Options) -> ComparisonRow {
+        compare::row(self, algorithm, options)
+    }
+}
+
+/// The front end for the files of one program.
+pub fn of_files(files: &[PathBuf]) -> Result<&'static dyn FrontEnd, CommandError> {
+    let mut kinds = files.iter().map(|file| of_file(file));
+    let first = kinds.next().unwrap_or_else(|| Err(CommandError::input("no file is given")))?;
+    for kind in kinds {
+        if kind?.extensions() != first.extensions() {
+            let why = "the files of one program are of one kind; check others apart";
+            return Err(CommandError::unsupported(why));
+        }
+    }
+    if files.len() > 1 && !first.takes_several_files() {
+        let extension = first.extensions()[0];
+        let why = format!("a .{extension} program is one file; check them one at a time");
+        return Err(CommandError::unsupported(why));
+    }
+    Ok(first)
+}
+
+/// The front end for a file.
+pub fn of_file(file: &Path) -> Result<&'static dyn FrontEnd, CommandError> {
+    let name = file.display();
+    if file.is_dir() {
+        return Err(CommandError::input(format!("{name}: this is a directory, not a file")).at(name));
+    }
+    let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let known = FRONT_ENDS.into_iter().find(|front_end| front_end.extensions().contains(&extension));
+    known.ok_or_else(|| {
+        let extensions: Vec<String> = FRONT_ENDS
+            .iter()
+            .flat_map(|front_end| front_end.extensions())
+            .map(|extension| format!(".{extension}"))
+            .collect();
+        let (last, others) = extensions.split_last().expect("there are front ends");
+        let programs = format!("programs are {} or {last} files", others.join(", "));
+        let why = match PLANNED.contains(&extension) {
+            true => format!("{name}: .{extension} files are not supported yet; {programs}"),
+            false => format!(
+                "{name}: not a file of a known kind; {programs} (.rs and .beam are not supported yet)"
+            ),
+        };
+        CommandError::unsupported(why).at(name)
+    })
+}
+
+/// How the files of one program are called together.
+pub fn name_of(files: &[PathBuf]) -> String {
+    files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// The parameters of a program: none is given twice.
+pub fn refuse_repeated<'a>(names: impl Iterator<Item = &'a String> + Clone) -> Result<(), CommandError> {
+    for (at, name) in names.clone().enumerate() {
+        if names.clone().take(at).any(|other| other == name) {
+            return Err(CommandError::input(format!("--param {name} is given twice")));
+        }
+    }
+    Ok(())
+}
+
+/// The name and the value of a parameter.
+pub fn parameter(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
+    match parts {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err("expected NAME=VALUE, such as n=3".to_owned()),
+    }
+}
+
+/// What a word stands for.
+pub fn one_of<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
+    match words.iter().find(|(word, _)| *word == text) {
+        Some((_, meaning)) => Ok(*meaning),
+        None => {
+            let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            Err(format!("expected {}", words.join(" or ")))
+        }
+    }
+}
