@@ -6,8 +6,8 @@ use mazurka_syntax::distance;
 pub(super) const DECLARATIONS: &str = "param const var lock condvar process task";
 
 /// The words that begin statements.
-pub(super) const STATEMENTS: &str = "let if else while for break continue atomic assert assume await skip spawn receive \
-     lock unlock try_lock wait notify_one notify_all join send choose fetch_add swap cas";
+pub(super) const STATEMENTS: &str = "let if else while for break continue atomic assert assume await skip \
+    spawn receive lock unlock try_lock wait notify_one notify_all join send choose fetch_add swap cas";
 
 /// What other languages call things.
 const OTHERS: &[(&str, &str)] = &[
