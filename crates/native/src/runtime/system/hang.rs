@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use super::limits;
 use crate::runtime::threads::runtime::Runtime;
-use crate::runtime::threads::stops::Why;
+use crate::runtime::threads::stops::StopReason;
 
 /// How often the handler looks.
 const TICK: Duration = Duration::from_millis(50);
@@ -72,7 +72,7 @@ pub(crate) fn start() {
 ///
 /// # Safety
 /// A thread of the program must run, and be interrupted.
-pub(crate) unsafe fn why_stop(runtime: *mut Runtime, instruction: usize) -> Option<Why> {
+pub(crate) unsafe fn why_stop(runtime: *mut Runtime, instruction: usize) -> Option<StopReason> {
     // SAFETY: by the contract of this function; these fields are plain numbers.
     let (turns, depth, patience) = unsafe {
         ((*runtime).search.turns, (*runtime).execution.schedule.depth, (*runtime).search.options.patience)
@@ -82,7 +82,7 @@ pub(crate) unsafe fn why_stop(runtime: *mut Runtime, instruction: usize) -> Opti
     // SAFETY: as above.
     let in_program = unsafe { (*runtime).execution.image.extent.contains(&instruction) };
     if known || limits::reached().is_some() {
-        let why = if known { Why::Hang } else { Why::Limit };
+        let why = if known { StopReason::Hang } else { StopReason::Limit };
         return in_program.then_some(why);
     }
     let (seen_turns, seen_depth, ticks) = SEEN.with(Cell::get);
@@ -98,8 +98,8 @@ pub(crate) unsafe fn why_stop(runtime: *mut Runtime, instruction: usize) -> Opti
     }
     // SAFETY: as above.
     let (most, why) = match unsafe { (*runtime).search.stops.ahead } {
-        true => (AHEAD.min(patience), Why::Limit),
-        false => (patience, Why::Hang),
+        true => (AHEAD.min(patience), StopReason::Limit),
+        false => (patience, StopReason::Hang),
     };
     (in_program && TICK * ticks >= most).then_some(why)
 }

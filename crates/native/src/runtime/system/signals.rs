@@ -18,7 +18,7 @@ use mazurka_program::{FailureKind, ProcessId};
 use super::{hang, limits};
 use crate::runtime::memory::layout::PAGE;
 use crate::runtime::threads::runtime::{Runtime, current};
-use crate::runtime::threads::stops::Why;
+use crate::runtime::threads::stops::StopReason;
 use crate::runtime::threads::thread::Routine;
 
 /// Why a thread was thrown out.
@@ -30,7 +30,7 @@ pub(crate) struct Fault {
     place: usize,
     overflow: bool,
     /// If it was the timer that struck.
-    stopped: Option<Why>,
+    stopped: Option<StopReason>,
 }
 
 thread_local! {
@@ -178,7 +178,7 @@ impl Runtime {
         let name = self.name_of(process);
         let Fault { signal, address, overflow, stopped, .. } = fault;
         self.execution.over = true;
-        if stopped == Some(Why::Limit) {
+        if stopped == Some(StopReason::Limit) {
             return;
         }
         let is_new = stopped.is_some() && self.search.stops.note(self.execution.schedule.depth, process);
