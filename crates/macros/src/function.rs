@@ -71,8 +71,11 @@ fn visibility(rest: &mut Rest) -> TokenStream {
     let mut tokens = Vec::new();
     if let Some(token) = rest.next_if(|token| is_word(token, "pub")) {
         tokens.push(token);
-        let limits = |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis);
-        tokens.extend(rest.next_if(limits));
+        let is_limit = |token: &TokenTree| match token {
+            TokenTree::Group(group) => group.delimiter() == Delimiter::Parenthesis,
+            _ => false,
+        };
+        tokens.extend(rest.next_if(is_limit));
     }
     tokens.into_iter().collect()
 }
@@ -122,7 +125,7 @@ impl Function {
     ///     fn name() -> Output { body }
     ///     ::mazurka::Checker::declared("name", module_path!(), file!(), env!("CARGO_MANIFEST_DIR"))
     ///         .option(value)
-    ///         .check(|| ::mazurka::__macro::Outcome::unwrap_outcome(name()));
+    ///         .check(|| ::mazurka::__macro::Termination::unwrap_result(name()));
     /// }
     /// ```
     pub fn test(&self, options: &[Opt]) -> TokenStream {
@@ -167,9 +170,9 @@ impl Function {
     fn closure<'t>(&self, tokens: &'t mut Tokens) -> &'t mut Tokens {
         // Where the function gives something else, the compiler points at the type.
         let span = self.output.clone().into_iter().last().map_or(tokens.span, |last| last.span());
-        let mut outcome = Tokens::at(span.resolved_at(tokens.span));
-        outcome.path(&["mazurka", "__macro", "Outcome", "unwrap_outcome"]);
-        tokens.punct('|').punct('|').add(outcome.stream);
+        let mut unwrap = Tokens::at(span.resolved_at(tokens.span));
+        unwrap.path(&["mazurka", "__macro", "Termination", "unwrap_result"]);
+        tokens.punct('|').punct('|').add(unwrap.stream);
         tokens.group(Delimiter::Parenthesis, |argument| {
             if self.is_async {
                 argument.path(&["mazurka", "future", "block_on"]);

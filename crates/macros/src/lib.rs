@@ -1,7 +1,7 @@
 //! The attribute `#[mazurka::test]`.
 //!
-//! It is written on tokens alone: a function without parameters has so few parts that to look for them one by one is
-//! simpler than a parser of Rust, and users of the library don't have to build one.
+//! It is written on tokens alone: a function without parameters has so few parts that to look for them one by
+//! one is simpler than a parser of Rust, and users of the library don't have to build one.
 
 mod function;
 mod options;
@@ -10,9 +10,9 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 
 /// Makes a test of a function: its body is checked under every interleaving of its threads that matters.
 ///
-/// The function has no parameters and gives nothing, or a `Result<(), E>` whose error is a failure. It may be `async`; then
-/// it is run by `mazurka::future::block_on`. Other attributes, such as `#[ignore]` and `#[should_panic]`, keep their
-/// meaning; a test that should panic saves no failures.
+/// The function has no parameters and gives nothing, or a `Result<(), E>` whose error is a failure. It may be
+/// `async`; then it is run by `mazurka::future::block_on`. Other attributes, such as `#[ignore]` and
+/// `#[should_panic]`, keep their meaning; a test that should panic saves no failures.
 ///
 /// Options are those of `mazurka::Checker`, as `name = value`; where the value is `true` it can be left out:
 /// `#[mazurka::test(max_executions = 1000, spurious_wakeups)]`. The value of `algorithm` is a string.

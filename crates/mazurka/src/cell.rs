@@ -8,15 +8,17 @@
 //! cell.with_mut(|value| unsafe { *value += 1 });
 //! assert_eq!(cell.with(|value| unsafe { *value }), 2);
 //! ```
-//! Two accesses of which one is a write, and which no synchronisation orders, are a failure of kind `data-race`. Tell
-//! reads and writes apart by [`with`](UnsafeCell::with) and [`with_mut`](UnsafeCell::with_mut):
-//! [`get`](UnsafeCell::get) can't know what becomes of its pointer, and counts as a read.
+//! Two accesses of which one is a write, and which no synchronisation orders, are a failure of kind
+//! `data-race`. Tell reads and writes apart by [`with`](UnsafeCell::with) and
+//! [`with_mut`](UnsafeCell::with_mut): [`get`](UnsafeCell::get) can't know what becomes of its pointer, and
+//! counts as a read.
 
 use std::fmt;
 use std::panic::Location as Caller;
 
 use crate::runtime::identity::Object;
-use crate::runtime::{Whole, stop_here, with_world};
+use crate::runtime::{Whole, stop_here, with_runtime};
+use crate::step::CallSite;
 
 /// As [`std::cell::UnsafeCell`], with data race detection within a check.
 ///
@@ -41,14 +43,14 @@ impl<T> UnsafeCell<T> {
 
 impl<T: ?Sized> UnsafeCell<T> {
     /// Notes an access.
-    fn access(&self, write: bool, place: &'static Caller<'static>) {
-        let watched = with_world(|world| {
-            if !world.watches_cells() {
-                world.discover_cells();
+    fn access(&self, write: bool, place: CallSite) {
+        let watched = with_runtime(|runtime| {
+            if !runtime.watches_cells() {
+                runtime.discover_cells();
                 return false;
             }
-            let cell = world.locate(&self.object, || Whole::of(self), "UnsafeCell", || 0);
-            world.access_cell(cell, write, place);
+            let cell = runtime.locate(&self.object, || Whole::of(self), "UnsafeCell", || 0);
+            runtime.access_cell(cell, write, place);
             true
         });
         if watched == Some(false) && !std::thread::panicking() {

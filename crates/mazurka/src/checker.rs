@@ -2,14 +2,14 @@
 
 mod environment;
 mod expansion;
-mod origin;
+pub(crate) mod heartbeat;
 mod probe;
-pub(crate) mod pulse;
 mod refusals;
 mod regressions;
 mod report;
 mod task;
-mod watch;
+mod test_identity;
+mod watchdog;
 mod worker;
 
 use std::panic::Location as Caller;
@@ -31,12 +31,13 @@ pub use report::{Failure, Report};
 pub(crate) use environment::manifest_dir;
 
 use crate::runtime::run::Closure;
-use environment::{Environment, Log, Saved};
-use origin::{Declared, Origin};
-use pulse::Pulse;
+use crate::step::CallSite;
+use environment::{Environment, SavedFailures, Verbosity};
+use heartbeat::Heartbeat;
 use regressions::Store;
 use task::Task;
-use watch::{Lost, NoResult, Patience, on_own_thread};
+use test_identity::{DeclaredTest, TestIdentity};
+use watchdog::{JobFailure, LostThread, Timeouts, on_own_thread};
 
 /// What may happen of itself.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,14 +57,16 @@ pub(crate) struct Settings {
     /// How long a search may take: for people.
     pub(crate) max_time: Option<Duration>,
     /// For who watches the check.
-    pub(crate) heartbeat: Arc<Pulse>,
+    pub(crate) heartbeat: Arc<Heartbeat>,
 }
 
-/// Checks a closure with the default options: runs it under every interleaving of its threads that matters, once.
+/// Checks a closure with the default options: runs it under every interleaving of its threads that matters,
+/// once.
 ///
-/// The closure is run many times, so it must make what it works on anew each time, and must do the same whenever
-/// threads take turns in the same way. What threads share has to be of the types of [`sync`](crate::sync), and threads
-/// have to be those of [`thread`](crate::thread). For other options see [`Checker`].
+/// The closure is run many times, so it must make what it works on anew each time, and must do the same
+/// whenever threads take turns in the same way. What threads share has to be of the types of
+/// [`sync`](crate::sync), and threads have to be those of [`thread`](crate::thread). For other options see
+/// [`Checker`].
 ///
 /// ```
 /// use mazurka::sync::{Arc, Mutex};
@@ -82,8 +85,8 @@ pub(crate) struct Settings {
 /// ```
 ///
 /// # Panics
-/// If an execution fails (an assertion or another panic that nobody caught, a deadlock, ...) or if not everything was
-/// looked at; with the report as message.
+/// If an execution fails (an assertion or another panic that nobody caught, a deadlock, ...) or if not
+/// everything was looked at; with the report as message.
 #[track_caller]
 pub fn check(body: impl Fn() + Send + Sync + 'static) {
     Checker::new().check(body);
@@ -120,7 +123,7 @@ pub struct Checker {
     options: Options,
     algorithm: Algorithm,
     name: Option<String>,
-    declared: Option<Declared>,
+    declared: Option<DeclaredTest>,
     regressions: Option<Regressions>,
     hang_timeout: Option<Duration>,
     replay: Option<String>,
@@ -152,8 +155,8 @@ impl Checker {
         }
     }
 
-    /// How to search: [`Algorithm::Optimal`] unless told otherwise, which runs one execution of each class of equivalent
-    /// ones. The others are for comparison.
+    /// How to search: [`Algorithm::Optimal`] unless told otherwise, which runs one execution of each class of
+    /// equivalent ones. The others are for comparison.
     pub fn algorithm(mut self, algorithm: Algorithm) -> Checker {
         self.algorithm = algorithm;
         self
@@ -190,36 +193,39 @@ impl Checker {
         self
     }
 
-    /// Whether threads may wake up though nobody woke them, as the operating system allows it: waits of condition
-    /// variables, and `park`. Off unless told otherwise: correct programs have many more executions with it.
+    /// Whether threads may wake up though nobody woke them, as the operating system allows it: waits of
+    /// condition variables, and `park`. Off unless told otherwise: correct programs have many more executions
+    /// with it.
     pub fn spurious_wakeups(mut self, on: bool) -> Checker {
         self.spurious.wakeups = on;
         self
     }
 
-    /// Whether futures may be polled though nobody woke their task, as executors may do it. Off unless told otherwise, as above.
+    /// Whether futures may be polled though nobody woke their task, as executors may do it. Off unless told
+    /// otherwise, as above.
     pub fn spurious_polls(mut self, on: bool) -> Checker {
         self.spurious.polls = on;
         self
     }
 
-    /// Whether `compare_exchange_weak` may fail though the value is the expected one, as it may on some machines; also within
-    /// `fetch_update` and its like. Off unless told otherwise, as above.
+    /// Whether `compare_exchange_weak` may fail though the value is the expected one, as it may on some
+    /// machines; also within `fetch_update` and its like. Off unless told otherwise, as above.
     pub fn spurious_failures(mut self, on: bool) -> Checker {
         self.spurious.failures = on;
         self
     }
 
-    /// Whether an `Arc` that was made within the check and is left when all threads have ended is a failure: a cycle, or a handle
-    /// that was forgotten. So is memory that modelled threads allocated, that is not freed and that nothing points to, on Linux
-    /// with the recording [`Allocator`](crate::Allocator). Off unless told otherwise: statics may hold an `Arc` for ever, and rightly.
+    /// Whether an `Arc` that was made within the check and is left when all threads have ended is a failure:
+    /// a cycle, or a handle that was forgotten. So is memory that modelled threads allocated, that is not
+    /// freed and that nothing points to, on Linux with the recording [`Allocator`](crate::Allocator). Off
+    /// unless told otherwise: statics may hold an `Arc` for ever, and rightly.
     pub fn leaks(mut self, on: bool) -> Checker {
         self.leaks = on;
         self
     }
 
-    /// Whether to go on after a failure, and after an execution that is too long, and to report all failures that differ
-    /// in kind or place.
+    /// Whether to go on after a failure, and after an execution that is too long, and to report all failures
+    /// that differ in kind or place.
     pub fn keep_going(mut self, on: bool) -> Checker {
         self.options.keep_going = on;
         self
@@ -231,7 +237,8 @@ impl Checker {
         self
     }
 
-    /// Run one schedule instead of searching: `v1:...`, as a report prints it, or `@FILE`. It is never a pass.
+    /// Run one schedule instead of searching: `v1:...`, as a report prints it, or `@FILE`. It is never a
+    /// pass.
     pub fn replay(mut self, schedule: impl Into<String>) -> Checker {
         self.replay = Some(schedule.into());
         self
@@ -298,45 +305,36 @@ impl Checker {
         self.report(Arc::new(body), Caller::caller(), Regressions::Off)
     }
 
-    fn report(
-        &self,
-        body: Arc<dyn Fn() + Send + Sync>,
-        caller: &'static Caller<'static>,
-        default: Regressions,
-    ) -> Report {
+    fn report(&self, body: Arc<dyn Fn() + Send + Sync>, caller: CallSite, default: Regressions) -> Report {
         crate::runtime::install_hook();
-        let origin = Origin::new(self.declared, caller);
-        let program = self.name.clone().unwrap_or_else(|| origin.name());
+        let identity = TestIdentity::new(self.declared, caller);
+        let program = self.name.clone().unwrap_or_else(|| identity.name());
         let subject = Subject { program, wording: report::WORDING, ..Subject::default() };
-        let report = match self.plan(&origin, subject.clone(), default) {
+        let report = match self.plan(&identity, subject.clone(), default) {
             Ok(plan) => plan.carry_out(body),
             Err(wrong) => {
                 Report::of(Report::nothing(subject, self.algorithm, format!("nothing was run: {wrong}")))
             }
         };
-        Report { test: origin.test, ..report }
+        Report { test: identity.test, ..report }
     }
 
     /// What is to be done, by the options and the environment, which has the last word.
-    fn plan(&self, origin: &Origin, subject: Subject, default: Regressions) -> Result<Plan, String> {
+    fn plan(&self, identity: &TestIdentity, subject: Subject, default: Regressions) -> Result<Plan, String> {
         let environment = Environment::read()?;
         let own = self.replay.as_deref().map(environment::schedule).transpose();
         let own = own.map_err(|error| format!("Checker::replay: {error}"))?;
         let mut options = self.options;
-        if let Some(executions) = environment.max_executions {
-            options.limits.executions = Some(executions);
-        }
-        if let Some(time) = environment.max_time {
-            options.limits.time = Some(time);
-        }
+        options.limits.executions = environment.max_executions.or(options.limits.executions);
+        options.limits.time = environment.max_time.or(options.limits.time);
         if let Some(seed) = environment.seed {
             options.order = Order::Shuffled(seed);
         }
-        let store = origin.store(self.regressions.as_ref().unwrap_or(&default));
-        let saved = environment.saved.unwrap_or(Saved::ReadAndWrite);
-        let store = store.filter(|_| saved != Saved::Ignore);
+        let store = identity.store(self.regressions.as_ref().unwrap_or(&default));
+        let saved = environment.saved.unwrap_or(SavedFailures::ReadAndWrite);
+        let store = store.filter(|_| saved != SavedFailures::Ignore);
         let (entries, warnings) = store.as_ref().map_or_else(Default::default, Store::read);
-        let verbose = if self.verbose { Log::Verdict } else { Log::Off };
+        let verbose = if self.verbose { Verbosity::Verdict } else { Verbosity::Off };
         let spurious = Spurious {
             wakeups: environment.spurious_wakeups.unwrap_or(self.spurious.wakeups),
             polls: environment.spurious_polls.unwrap_or(self.spurious.polls),
@@ -350,14 +348,14 @@ impl Checker {
             options,
             replay: environment.replay.or(own),
             saved: entries,
-            log: environment.log.unwrap_or(verbose),
-            pulse: settings.heartbeat.clone(),
+            verbosity: environment.verbosity.unwrap_or(verbose),
+            heartbeat: settings.heartbeat.clone(),
         };
         Ok(Plan {
             task,
             settings,
-            patience: environment.hang_timeout.unwrap_or(self.hang_timeout),
-            store: store.filter(|_| saved == Saved::ReadAndWrite),
+            hang_timeout: environment.hang_timeout.unwrap_or(self.hang_timeout),
+            store: store.filter(|_| saved == SavedFailures::ReadAndWrite),
             warnings,
             full_trace: environment.full_trace,
         })
@@ -367,7 +365,7 @@ impl Checker {
 #[track_caller]
 fn refuse_within_a_check() {
     assert!(
-        crate::runtime::world().is_none(),
+        !crate::runtime::in_check(),
         "a check can't be run within a check: call it outside of the closure that is checked"
     );
 }
@@ -376,7 +374,7 @@ fn refuse_within_a_check() {
 struct Plan {
     task: Task,
     settings: Settings,
-    patience: Option<Duration>,
+    hang_timeout: Option<Duration>,
     /// Where failures are to be saved.
     store: Option<Store>,
     warnings: Vec<String>,
@@ -391,28 +389,29 @@ impl Plan {
         let inner = self.inner(&Arc::new(Closure::new(body, self.settings.clone())));
         let mut report = Report { full_trace: self.full_trace, ..Report::of(inner) };
         report.inner.memory_model = Some(report::MEMORY_MODEL);
-        if let Some(place) = self.task.pulse.weak_place() {
+        if let Some(place) = self.task.heartbeat.weak_place() {
             report.inner.notes.push(format!(
-                "{}:{} uses an ordering weaker than SeqCst: it counts for data races; values are those of SeqCst",
+                "{}:{} uses an ordering weaker than SeqCst: it counts for data races; values are those of \
+                 SeqCst",
                 place.file(),
                 place.line()
             ));
         }
         self.save(&mut report);
-        if self.task.log != Log::Off {
+        if self.task.verbosity != Verbosity::Off {
             eprintln!("{}", report.text().lines().take(2).collect::<Vec<_>>().join("\n"));
         }
         report
     }
 
     fn inner(&self, program: &Arc<Closure>) -> Inner {
-        self.task.pulse.set_program(&self.task.subject.program);
+        self.task.heartbeat.set_program(&self.task.subject.program);
         // For all searches together, if there are several.
         let until = self.settings.max_time.and_then(|time| Instant::now().checked_add(time));
-        let patience = Patience { hang: self.patience, until };
+        let timeouts = Timeouts { hang: self.hang_timeout, until };
         let result = loop {
             let (task, closure) = (self.task.clone(), program.clone());
-            let result = on_own_thread(&self.task.pulse, patience, move || task.run(&closure));
+            let result = on_own_thread(&self.task.heartbeat, timeouts, move || task.run(&closure));
             if !program.begin_elsewhere() {
                 break result;
             }
@@ -420,56 +419,57 @@ impl Plan {
         let nothing = |reason| Report::nothing(self.task.subject.clone(), self.task.algorithm, reason);
         match result {
             Ok(inner) => self.with_schedule(program, inner),
-            Err(NoResult::Lost(lost)) => self.lost(program, lost),
-            Err(NoResult::Panicked(payload)) => self.broken(program, crate::runtime::message_of(&*payload)),
-            Err(NoResult::NoThread(error)) => nothing(format!("there is no thread for the check: {error}")),
+            Err(JobFailure::Lost(lost)) => self.lost(program, lost),
+            Err(JobFailure::Panicked(payload)) => self.broken(program, crate::runtime::message_of(&*payload)),
+            Err(JobFailure::NoThread(error)) => nothing(format!("there is no thread for the check: {error}")),
         }
     }
 
     /// The report of a check that panicked, which may be the fault of a closure that does not repeat itself.
     fn broken(&self, program: &Arc<Closure>, what: String) -> Inner {
         let (task, closure, words) = (self.task.clone(), program.clone(), what.clone());
-        let patience = Patience { hang: self.patience, until: None };
-        let report = on_own_thread(&self.task.pulse, patience, move || task.broken(&closure, &words));
+        let timeouts = Timeouts { hang: self.hang_timeout, until: None };
+        let report = on_own_thread(&self.task.heartbeat, timeouts, move || task.broken(&closure, &words));
         report.unwrap_or_else(|_| {
             Report::nothing(self.task.subject.clone(), self.task.algorithm, report::internal(what))
         })
     }
 
     /// The report of a check that hangs, or that was ended by a signal.
-    fn lost(&self, program: &Closure, lost: Lost) -> Inner {
-        let story = lost.schedule.clone().and_then(|schedule| self.retell(program, schedule, &lost));
-        task::lost_report(&self.task, lost, story, self.patience.unwrap_or_default())
+    fn lost(&self, program: &Closure, lost: LostThread) -> Inner {
+        let story = lost.schedule.clone().and_then(|schedule| self.explain_loss(program, schedule, &lost));
+        task::lost_report(&self.task, lost, story, self.hang_timeout.unwrap_or_default())
     }
 
-    /// The report of a search that ended in a step without an end: a stack overflowed, a destructor panicked during a panic. Nothing
-    /// came after the step, so those that lead to it are those that were taken last.
+    /// The report of a search that ended in a step without an end: a stack overflowed, a destructor panicked
+    /// during a panic. Nothing came after the step, so those that lead to it are those that were taken last.
     fn with_schedule(&self, program: &Closure, mut inner: Inner) -> Inner {
         if let [only] = &mut inner.failures[..]
             && only.schedule.is_none()
             && matches!(only.failure.kind, FailureKind::Panic | FailureKind::StackOverflow)
             // Else it came before all steps.
-            && self.task.pulse.place().is_some()
-            && let (Some(schedule), Some(process)) = (self.task.pulse.schedule(), only.failure.process)
+            && self.task.heartbeat.place().is_some()
+            && let (Some(schedule), Some(process)) = (self.task.heartbeat.schedule(), only.failure.process)
         {
-            let lost = Lost::in_last_step(&self.task.pulse, process);
-            only.story = self.retell(program, schedule.clone(), &lost);
+            let lost = LostThread::in_last_step(&self.task.heartbeat, process);
+            only.story = self.explain_loss(program, schedule.clone(), &lost);
             (only.process, only.schedule) = (Some(lost.name), Some(schedule));
         }
         inner
     }
 
-    /// How it came to that: run once more, on another thread, up to the step that has no end. If that does not come to an end
-    /// soon, it is not told: patience was had once.
-    fn retell(&self, program: &Closure, schedule: Schedule, lost: &Lost) -> Option<Story> {
-        let pulse: Arc<Pulse> = Arc::default();
-        let again = program.again(Settings { heartbeat: pulse.clone(), ..self.settings.clone() });
-        let hang = self.patience.map(|patience| patience / 4);
+    /// How a thread came to be lost: run once more, on another thread of the operating system, up to the step
+    /// that has no end. If that does not come to an end soon, it is not explained: the whole timeout was
+    /// waited for once.
+    fn explain_loss(&self, program: &Closure, schedule: Schedule, lost: &LostThread) -> Option<Story> {
+        let heartbeat: Arc<Heartbeat> = Arc::default();
+        let again = program.again(Settings { heartbeat: heartbeat.clone(), ..self.settings.clone() });
+        let hang = self.hang_timeout.map(|timeout| timeout / 4);
         let lost = lost.clone();
-        let told = on_own_thread(&pulse, Patience { hang, until: None }, move || {
-            task::tell_lost(&again, &schedule, &lost)
+        let story = on_own_thread(&heartbeat, Timeouts { hang, until: None }, move || {
+            task::explain_loss(&again, &schedule, &lost)
         });
-        told.ok().flatten()
+        story.ok().flatten()
     }
 
     fn save(&self, report: &mut Report) {

@@ -4,7 +4,7 @@ use std::ops::{Bound, RangeBounds};
 use std::panic::Location as Caller;
 
 use crate::runtime::operation::{Operation, Step};
-use crate::runtime::{World, operate, stop_here, with_world};
+use crate::runtime::{Runtime, operate, stop_here, with_runtime};
 
 /// A number of a range: every one of them is explored.
 ///
@@ -17,11 +17,12 @@ use crate::runtime::{World, operate, stop_here, with_world};
 /// ```
 ///
 /// # Panics
-/// If the range is empty or has no end, and outside of a check: there is nobody who could try the other numbers.
+/// If the range is empty or has no end, and outside of a check: there is nobody who could try the other
+/// numbers.
 #[track_caller]
 pub fn choose(range: impl RangeBounds<usize>) -> usize {
     assert!(
-        with_world(|_| ()).is_some(),
+        with_runtime(|_| ()).is_some(),
         "mazurka: choose is for checks, and none is running on this thread"
     );
     let from = match range.start_bound() {
@@ -45,8 +46,8 @@ pub fn choose(range: impl RangeBounds<usize>) -> usize {
     choice.chosen
 }
 
-/// Says that an execution is of interest only if something holds. If it does not, the thread stops for good; the others go
-/// on, and the execution counts as an assumed one.
+/// Says that an execution is of interest only if something holds. If it does not, the thread stops for good;
+/// the others go on, and the execution counts as an assumed one.
 ///
 /// ```
 /// let report = mazurka::Checker::new().run(|| {
@@ -61,13 +62,14 @@ pub fn choose(range: impl RangeBounds<usize>) -> usize {
 /// Outside of a check.
 #[track_caller]
 pub fn assume(condition: bool) {
-    let inside = with_world(|world| {
+    let inside = with_runtime(|runtime| {
         if !condition {
-            world.stop_running();
+            runtime.stop_running();
         }
     });
     assert!(inside.is_some(), "mazurka: assume is for checks, and none is running on this thread");
-    // A thread that unwinds can't be stopped: it goes on to its end, in an execution that counts as an assumed one.
+    // A thread that unwinds can't be stopped: it goes on to its end, in an execution that counts as an
+    // assumed one.
     if !condition && !std::thread::panicking() {
         stop_here();
     }
@@ -81,7 +83,7 @@ struct Choice {
 }
 
 impl Operation for Choice {
-    fn alternatives(&self, _world: &World) -> u32 {
+    fn alternatives(&self, _world: &Runtime) -> u32 {
         self.count
     }
 
@@ -95,7 +97,7 @@ impl Operation for Choice {
         step.note(|| format!("chose {chosen}"));
     }
 
-    fn describe(&self, _world: &World) -> String {
+    fn describe(&self, _world: &Runtime) -> String {
         format!("choose({}..={})", self.from, self.from + self.count as usize - 1)
     }
 }

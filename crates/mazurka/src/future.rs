@@ -1,8 +1,8 @@
 //! Futures: [`block_on`], and tasks that run beside each other.
 //!
-//! A task is a thread that blocks on its future: whatever an executor might do with its tasks, on one thread or on many, is
-//! an interleaving of these. Wakers may be kept, cloned and used from any thread. A task whose future is pending and that
-//! nobody wakes is a deadlock, and reported as such: a lost wake-up.
+//! A task is a thread that blocks on its future: whatever an executor might do with its tasks, on one thread
+//! or on many, is an interleaving of these. Wakers may be kept, cloned and used from any thread. A task whose
+//! future is pending and that nobody wakes is a deadlock, and reported as such: a lost wake-up.
 //!
 //! ```
 //! use mazurka::future::{block_on, spawn};
@@ -30,19 +30,20 @@ use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use mazurka_program::{AccessKind, Location, ProcessId};
 
-use crate::runtime::cells::Until;
+use crate::origin::{Membership, Origin};
 use crate::runtime::identity::OwnKind;
-use crate::runtime::operation::{Operation, Step, Wait};
-use crate::runtime::waiters::Quirk;
+use crate::runtime::operation::Step;
 use crate::runtime::{
-    Described, World, is_end_of_execution, note_panic, operate, stop_without, with_world, world,
+    Described, Runtime, in_check, is_end_of_execution, note_panic, operate, stop_without, with_runtime,
 };
-use crate::sync::mpsc::origin::{Origin, Scene};
+use crate::step::{CallSite, opaque_debug, take_step};
+use crate::thread::park::{Sleep, TakeToken, give_token};
+use crate::thread::report_panic_of;
 
 /// Runs a future to its end on the present thread.
 #[track_caller]
@@ -50,43 +51,43 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     block_on_at(future, Caller::caller())
 }
 
-fn block_on_at<F: Future>(future: F, place: &'static Caller<'static>) -> F::Output {
-    let token = with_world(|world| (world.running, world.make(world.running, OwnKind::Handle)));
+fn block_on_at<F: Future>(future: F, place: CallSite) -> F::Output {
+    let token = with_runtime(|runtime| (runtime.running(), runtime.make(runtime.running(), OwnKind::Handle)));
     let Some((process, token)) = token else { return block_on_outside(future) };
     let task = Task { origin: Origin::now("waker", place), process, token };
-    let waker = Waker::from(Arc::new(task));
-    let mut context = Context::from_waker(&waker);
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
-            return output;
-        }
-        let spurious =
-            with_world(|world| world.spurious.polls && !world.waiters.has(Quirk::Poll, world.running));
-        let mut sleep = Sleep { token, spurious: spurious == Some(true), slept: false };
+    run_to_end(future, &Waker::from(Arc::new(task)), || {
+        let sleep = with_runtime(|runtime| TakeToken::new(runtime, token, Sleep::Task));
+        let Some(mut sleep) = sleep else { stop_without(place) };
         operate(&mut sleep, place);
-        if !sleep.slept {
+        if !sleep.taken {
             stop_without(place);
         }
-    }
+    })
 }
 
 fn block_on_outside<F: Future>(future: F) -> F::Output {
     let thread = Arc::new(Unparker { thread: std::thread::current(), woken: AtomicBool::new(false) });
-    let waker = Waker::from(thread.clone());
-    let mut context = Context::from_waker(&waker);
+    run_to_end(future, &Waker::from(thread.clone()), || {
+        while !thread.woken.swap(false, Ordering::Acquire) {
+            std::thread::park();
+        }
+    })
+}
+
+/// Polls a future until it is ready, and sleeps in between.
+fn run_to_end<F: Future>(future: F, waker: &Waker, sleep: impl Fn()) -> F::Output {
+    let mut context = Context::from_waker(waker);
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        while !thread.woken.swap(false, Ordering::Acquire) {
-            std::thread::park();
-        }
+        sleep();
     }
 }
 
-/// The waker of a thread outside of a check. It has a mark of its own, since others may unpark the thread as well.
+/// The waker of a thread outside of a check. It has a mark of its own, since others may unpark the thread as
+/// well.
 struct Unparker {
     thread: std::thread::Thread,
     woken: AtomicBool,
@@ -105,8 +106,8 @@ impl Wake for Unparker {
 
 /// The waker of one call of [`block_on`] within a check.
 ///
-/// The token holds 1 when the task is to be polled again. Each call has one of its own, so that a waker that outlives
-/// its call wakes nobody else.
+/// The token holds 1 when the task is to be polled again. Each call has one of its own, so that a waker that
+/// outlives its call wakes nobody else.
 struct Task {
     origin: Origin,
     process: ProcessId,
@@ -121,65 +122,9 @@ impl Wake for Task {
     fn wake_by_ref(self: &Arc<Task>) {
         // Who calls a waker can't be told, so the step is said to be where the task blocks.
         let place = self.origin.created;
-        if self.origin.enter(place) == Scene::Inside {
-            operate(&mut WakeUp { process: self.process, token: self.token }, place);
+        if self.origin.enter(place) == Membership::Inside {
+            give_token(self.process, self.token, "wake", place);
         }
-    }
-}
-
-struct WakeUp {
-    process: ProcessId,
-    token: Location,
-}
-
-impl Operation for WakeUp {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.touch(self.token, AccessKind::Write);
-        step.set(self.token, 1);
-        step.release(self.token);
-    }
-
-    fn describe(&self, world: &World) -> String {
-        format!("wake {}", world.name_of(self.process))
-    }
-}
-
-/// Waits to be woken, and uses the wake-up up.
-struct Sleep {
-    token: Location,
-    /// Whether it may be polled though nobody woke it. A thread is so at most once in an execution.
-    spurious: bool,
-    slept: bool,
-}
-
-impl Operation for Sleep {
-    fn wait(&self) -> Wait {
-        match self.spurious {
-            true => Wait::Nothing,
-            false => Wait::Guard { location: self.token, until: Until::Is(1) },
-        }
-    }
-
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.touch(self.token, AccessKind::Update);
-        if step.peek(self.token) == 0 {
-            step.world.waiters.note(Quirk::Poll, step.process);
-            step.note(|| "polled though nobody woke it".to_owned());
-        }
-        step.set(self.token, 0);
-        step.acquire(self.token);
-        self.slept = true;
-    }
-
-    fn describe(&self, _world: &World) -> String {
-        "await a wake-up".to_owned()
-    }
-
-    fn waits_for(&self, _world: &World) -> (String, Vec<ProcessId>) {
-        (
-            "a wake-up: its future is pending, and nobody has woken it since it was polled".to_owned(),
-            Vec::new(),
-        )
     }
 }
 
@@ -191,9 +136,9 @@ where
     F::Output: Send + 'static,
 {
     let place = Caller::caller();
-    let done = with_world(|world| {
-        let done = world.make(world.running, OwnKind::Handle);
-        world.describe(done, Described { kind: "task", created: place });
+    let done = with_runtime(|runtime| {
+        let done = runtime.make(runtime.running(), OwnKind::Handle);
+        runtime.describe(done, Described { kind: "task", created: place });
         done
     });
     let state = State { result: None, taken: false, waker: None, detached: false };
@@ -203,7 +148,7 @@ where
         let result = catch_unwind(AssertUnwindSafe(|| block_on_at(future, place)));
         task.finish(result, place);
     };
-    if world().is_some() {
+    if in_check() {
         crate::thread::spawn(body);
     } else {
         std::thread::spawn(body);
@@ -240,111 +185,50 @@ struct Panic {
 }
 
 impl<T> Shared<T> {
-    fn state(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The task leaves its result.
-    fn finish(&self, result: std::thread::Result<T>, place: &'static Caller<'static>) {
+    fn finish(&self, result: std::thread::Result<T>, place: CallSite) {
         let result = match result {
             Err(payload) if is_end_of_execution(&*payload) => resume_unwind(payload),
             Err(payload) => {
                 note_panic(&*payload);
-                Err(Panic { process: with_world(|world| world.running), payload })
+                Err(Panic { process: with_runtime(|runtime| runtime.running()), payload })
             }
             Ok(value) => Ok(value),
         };
-        let mut finish = Finish { shared: self, result: Some(result), waker: None };
-        match self.done {
-            Some(_) => operate(&mut finish, place),
-            None => finish.leave(),
-        }
-        let Finish { result, waker, .. } = finish;
+        let mut result = Some(result);
+        let describe = |name: String| format!("{name} is done");
+        let waker = self.change(place, describe, |state, step| {
+            if let (Some(step), Some(done)) = (step, self.done) {
+                step.set(done, 1);
+            }
+            if !state.detached {
+                state.result = result.take();
+            }
+            state.waker.take()
+        });
         drop(result);
-        if let Some(waker) = waker {
+        if let Some(waker) = waker.flatten() {
             waker.wake();
         }
     }
 
-    fn name(&self, world: &World) -> String {
-        self.done.map_or(String::new(), |done| world.name_of_location(done))
-    }
-}
-
-/// The end of a task.
-struct Finish<'a, T> {
-    shared: &'a Shared<T>,
-    result: Option<Result<T, Panic>>,
-    /// Who is to be told.
-    waker: Option<Waker>,
-}
-
-impl<T> Finish<'_, T> {
-    fn leave(&mut self) {
-        let mut state = self.shared.state();
-        self.waker = state.waker.take();
-        if !state.detached {
-            state.result = self.result.take();
-        }
-    }
-}
-
-impl<T> Operation for Finish<'_, T> {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        self.leave();
-        if let Some(done) = self.shared.done {
-            step.update(done);
-            step.set(done, 1);
-        }
-    }
-
-    fn describe(&self, world: &World) -> String {
-        format!("{} is done", self.shared.name(world))
-    }
-}
-
-impl Step<'_> {
-    /// A step that changes what a task and who awaits it know of each other: the result goes one way, the waker the other.
-    fn update(&mut self, done: Location) {
-        self.touch(done, AccessKind::Update);
-        self.acquire(done);
-        self.release(done);
-    }
-}
-
-/// A look for the result of a task.
-struct Look<'a, T> {
-    shared: &'a Shared<T>,
-    /// Who is to be told of it if it is not there; then, the one that was to be told before.
-    waker: Option<Waker>,
-    found: Option<Result<T, Panic>>,
-    too_late: bool,
-}
-
-impl<T> Look<'_, T> {
-    fn look(&mut self) {
-        let mut state = self.shared.state();
-        self.too_late = state.taken;
-        self.found = state.result.take();
-        state.taken |= self.found.is_some();
-        if self.found.is_none() {
-            std::mem::swap(&mut self.waker, &mut state.waker);
-        }
-    }
-}
-
-impl<T> Operation for Look<'_, T> {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        self.look();
-        if let Some(done) = self.shared.done {
-            step.update(done);
-        }
-        let pending = self.found.is_none();
-        step.note(|| if pending { "pending" } else { "ready" }.to_owned());
-    }
-
-    fn describe(&self, world: &World) -> String {
-        format!("poll {}", self.shared.name(world))
+    /// Changes what the task and who awaits it know of each other: the result goes one way, the waker the
+    /// other. In a check that is a step; none if it is not taken.
+    fn change<R>(
+        &self,
+        place: CallSite,
+        describe: impl Fn(String) -> String,
+        mut change: impl FnMut(&mut State<T>, Option<&mut Step<'_>>) -> R,
+    ) -> Option<R> {
+        let state = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(done) = self.done else { return Some(change(&mut state(), None)) };
+        let describe = |runtime: &Runtime| describe(runtime.name_of_location(done));
+        take_step(place, describe, |step| {
+            step.touch(done, AccessKind::Update);
+            step.acquire(done);
+            step.release(done);
+            change(&mut state(), Some(step))
+        })
     }
 }
 
@@ -354,69 +238,60 @@ impl<T> Future for JoinHandle<T> {
     #[track_caller]
     fn poll(self: Pin<&mut JoinHandle<T>>, context: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
         let place = self.origin.created;
-        let shared = &*self.shared;
-        let mut look = Look { shared, waker: Some(context.waker().clone()), found: None, too_late: false };
-        match self.origin.enter(place) {
-            Scene::Inside => operate(&mut look, place),
-            Scene::Outside => look.look(),
-            Scene::Elsewhere => {}
+        if self.origin.enter(place) == Membership::Foreign {
+            return Poll::Pending;
         }
-        assert!(!look.too_late, "mazurka: a JoinHandle was polled after it had given its result");
-        match look.found {
+        // Who is to be told if the result is not there; then, who was to be told before.
+        let mut waker = Some(context.waker().clone());
+        let polled = self.shared.change(
+            place,
+            |name| format!("poll {name}"),
+            |state, step| {
+                let too_late = state.taken;
+                let result = state.result.take();
+                if result.is_some() {
+                    state.taken = true;
+                } else {
+                    std::mem::swap(&mut waker, &mut state.waker);
+                }
+                if let Some(step) = step {
+                    step.note(|| if result.is_none() { "pending" } else { "ready" }.to_owned());
+                }
+                (too_late, result)
+            },
+        );
+        let (too_late, result) = polled.unwrap_or((false, None));
+        assert!(!too_late, "mazurka: a JoinHandle was polled after it had given its result");
+        match result {
             None => Poll::Pending,
             Some(Ok(value)) => Poll::Ready(Ok(value)),
             Some(Err(Panic { process, payload })) => {
-                process.into_iter().for_each(told);
+                process.into_iter().for_each(report_panic_of);
                 Poll::Ready(Err(JoinError { payload: Mutex::new(payload) }))
             }
         }
     }
 }
 
-/// Somebody was told of the panic of a task.
-fn told(task: ProcessId) {
-    with_world(|world| {
-        world.panics.iter_mut().filter(|panic| panic.process == task).for_each(|panic| panic.told = true);
-    });
-}
-
-/// Nobody wants the result of a task. If it has a destructor that must run in a thread that does not depend on which of
-/// the two goes last.
-struct Detach<'a, T> {
-    shared: &'a Shared<T>,
-    result: Option<Result<T, Panic>>,
-}
-
-impl<T> Operation for Detach<'_, T> {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        if let Some(done) = self.shared.done {
-            step.update(done);
-        }
-        let mut state = self.shared.state();
-        state.detached = true;
-        self.result = state.result.take();
-    }
-
-    fn describe(&self, world: &World) -> String {
-        format!("drop {}", self.shared.name(world))
-    }
-}
-
 impl<T> Drop for JoinHandle<T> {
+    /// Nobody wants the result of the task. If it has a destructor, that must run in a thread that does not
+    /// depend on which of the two goes last.
     fn drop(&mut self) {
-        if std::mem::needs_drop::<T>() && self.origin.scene() == Scene::Inside {
-            let mut detach = Detach { shared: &self.shared, result: None };
-            operate(&mut detach, self.origin.created);
-            drop(detach.result);
+        if std::mem::needs_drop::<T>() && self.origin.membership() == Membership::Inside {
+            let result = self.shared.change(
+                self.origin.created,
+                |name| format!("drop {name}"),
+                |state, _| {
+                    state.detached = true;
+                    state.result.take()
+                },
+            );
+            drop(result);
         }
     }
 }
 
-impl<T> fmt::Debug for JoinHandle<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle").finish_non_exhaustive()
-    }
-}
+opaque_debug!(JoinHandle<T>;);
 
 /// Why a task has no result: it panicked.
 pub struct JoinError {

@@ -1,6 +1,7 @@
 //! Mazurka checks concurrent Rust by running it under every interleaving that matters, once.
 //!
-//! Write an ordinary test with `mazurka::sync` and `mazurka::thread` in place of `std`'s, and mark it `#[mazurka::test]`:
+//! Write an ordinary test with `mazurka::sync` and `mazurka::thread` in place of `std`'s, and mark it
+//! `#[mazurka::test]`:
 //!
 //! ```
 //! use mazurka::sync::Arc;
@@ -38,26 +39,29 @@
 //! ```
 //!
 //! # What is checked
-//! Every execution, up to equivalence: two executions are one if they differ only in the order of steps that do not touch
-//! the same thing. A check passes if none fails and all were looked at. A failure is a panic that nobody is told of, a
-//! deadlock, a livelock, a data race on a [`cell::UnsafeCell`], and what else the reference lists. Memory is sequentially
-//! consistent, whatever [`Ordering`](sync::atomic::Ordering)s are named; these count for data races. The report says so.
+//! Every execution, up to equivalence: two executions are one if they differ only in the order of steps that
+//! do not touch the same thing. A check passes if none fails and all were looked at. A failure is a panic
+//! that nobody is told of, a deadlock, a livelock, a data race on a [`cell::UnsafeCell`], and what else the
+//! reference lists. Memory is sequentially consistent, whatever [`Ordering`](sync::atomic::Ordering)s are
+//! named; these count for data races. The report says so.
 //!
 //! Outside of a check all types behave as `std`'s do, so there is nothing to switch by `--cfg`.
 //!
 //! # What a closure must keep to
-//! * It does the same each time it is started, but for scheduling: no time, no random numbers, nothing left behind by an
-//!   earlier execution. [`choose`] gives numbers that are tried one and all. What is not repeated is reported.
+//! * It does the same each time it is started, but for scheduling: no time, no random numbers, nothing left
+//!   behind by an earlier execution. [`choose`] gives numbers that are tried one and all. What is not
+//!   repeated is reported.
 //! * Modelled objects are made within it, or are statics: these begin anew in each execution.
-//! * Threads wait for each other by modelled operations only. A lock of `std` that is held over a modelled operation, and
-//!   wanted by another modelled thread, hangs; that is reported. Thread-local variables of `std` are shared by all modelled
-//!   threads, which run on one thread of the operating system: use [`thread_local!`].
+//! * Threads wait for each other by modelled operations only. A lock of `std` that is held over a modelled
+//!   operation, and wanted by another modelled thread, hangs; that is reported. Thread-local variables of
+//!   `std` are shared by all modelled threads, which run on one thread of the operating system: use
+//!   [`thread_local!`].
 //!
 //! # Loops that wait
-//! A thread that comes to an operation in the very state in which it was there before, having read the same and changed
-//! nothing, waits until something that it read changes. No annotation is needed, and a loop with a counter is none of
-//! these. The state is the thread's stack and registers: a loop that counts on the heap must do so with an atomic.
-//! Where nobody is left to make the change, it is a livelock.
+//! A thread that comes to an operation in the very state in which it was there before, having read the same
+//! and changed nothing, waits until something that it read changes. No annotation is needed, and a loop with
+//! a counter is none of these. The state is the thread's stack and registers: a loop that counts on the heap
+//! must do so with an atomic. Where nobody is left to make the change, it is a livelock.
 
 pub mod cell;
 mod choose;
@@ -68,8 +72,10 @@ pub mod sync;
 pub mod thread;
 
 mod checker;
+mod origin;
 mod runtime;
 mod source;
+mod step;
 
 pub use checker::*;
 pub use choose::*;

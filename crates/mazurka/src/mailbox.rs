@@ -1,8 +1,9 @@
 //! Mailboxes, as actors have them: many senders, one receiver, which may take messages out of turn.
 //!
-//! A receive takes the oldest message, or the oldest that it is asked for, and the others stay. A mailbox is never closed: to
-//! send always succeeds, and a receive that nobody serves is a deadlock. Sends to one mailbox are ordered; a receive
-//! depends on the send of the message that it takes and on nothing else, unless it finds none.
+//! A receive takes the oldest message, or the oldest that it is asked for, and the others stay. A mailbox is
+//! never closed: to send always succeeds, and a receive that nobody serves is a deadlock. Sends to one
+//! mailbox are ordered; a receive depends on the send of the message that it takes and on nothing else,
+//! unless it finds none.
 //!
 //! ```
 //! use mazurka::{mailbox::mailbox, thread};
@@ -21,7 +22,6 @@
 //! ```
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -29,51 +29,52 @@ use std::time::{Duration, Instant};
 
 use mazurka_program::{AccessKind, Location, ProcessId, Stop};
 
+use crate::origin::{Membership, Origin};
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{Operation, Step, Wait};
-use crate::runtime::{Described, World, operate, stop_without, with_world, without_world};
-use crate::sync::mpsc::origin::{Origin, Scene};
+use crate::runtime::{Described, Runtime, operate, outside_runtime, stop_without, with_runtime};
+use crate::step::{CallSite, call, opaque_debug, take_step, verb};
 use crate::sync::mpsc::queue::Queue;
 
 /// A new mailbox and its address.
 #[track_caller]
 pub fn mailbox<T>() -> (Address<T>, Mailbox<T>) {
     let origin = Origin::now("mailbox", Caller::caller());
-    let order = with_world(|world| {
-        if world.foresee {
+    let order = with_runtime(|runtime| {
+        if runtime.search.foresee {
             // What a receive touches depends on what it finds.
-            world.fail(Stop::Unsupported("a mailbox is not supported by source; use optimal".to_owned()));
+            runtime.fail(Stop::Unsupported("a mailbox is not supported by source; use optimal".to_owned()));
         }
-        let order = world.make(world.running, OwnKind::Handle);
-        world.describe(order, Described { kind: "mailbox", created: origin.created });
+        let order = runtime.make(runtime.running(), OwnKind::Handle);
+        runtime.describe(order, Described { kind: "mailbox", created: origin.created });
         order
     });
-    let post = match order {
-        Some(order) => Post::Model(Arc::new(Model {
-            order,
-            state: Mutex::new(State { queue: Queue::new(order), closed: false }),
-        })),
-        None => Post::Real(Arc::new(Real { messages: Mutex::new(VecDeque::new()), sent: Condvar::new() })),
-    };
-    (Address { origin, post: post.clone() }, Mailbox { origin, post, not_sync: PhantomData })
+    let flavour = Arc::new(match order {
+        Some(order) => {
+            let state = State { queue: Queue::new(order), closed: false };
+            Flavour::Model(Model { order, state: Mutex::new(state) })
+        }
+        None => Flavour::Real(Real { messages: Mutex::new(VecDeque::new()), sent: Condvar::new() }),
+    });
+    (Address { origin, flavour: flavour.clone() }, Mailbox { origin, flavour, not_sync: PhantomData })
 }
 
 /// Where messages are sent to a [`Mailbox`].
 pub struct Address<T> {
     origin: Origin,
-    post: Post<T>,
+    flavour: Arc<Flavour<T>>,
 }
 
 /// Where messages are received.
 pub struct Mailbox<T> {
     origin: Origin,
-    post: Post<T>,
+    flavour: Arc<Flavour<T>>,
     not_sync: PhantomData<std::cell::Cell<()>>,
 }
 
-enum Post<T> {
-    Model(Arc<Model<T>>),
-    Real(Arc<Real<T>>),
+enum Flavour<T> {
+    Model(Model<T>),
+    Real(Real<T>),
 }
 
 struct Model<T> {
@@ -102,15 +103,23 @@ impl<T> Address<T> {
     #[track_caller]
     pub fn send(&self, message: T) {
         let place = Caller::caller();
-        if self.origin.enter(place) == Scene::Elsewhere {
+        if self.origin.enter(place) == Membership::Foreign {
             return;
         }
-        match &self.post {
-            Post::Model(model) => {
-                let mut send = Send { model, message: Some(message) };
-                operate(&mut send, place);
+        match &*self.flavour {
+            Flavour::Model(model) => {
+                let mut message = Some(message);
+                take_step(place, call(model.order, "send"), |step| {
+                    let mut state = locked(&model.state);
+                    if state.closed {
+                        // As if it were sent: the label does not vary.
+                        state.queue.send_nothing(step);
+                    } else if let Some(message) = message.take() {
+                        state.queue.send(message, step);
+                    }
+                });
             }
-            Post::Real(real) => {
+            Flavour::Real(real) => {
                 locked(&real.messages).push_back(message);
                 real.sent.notify_one();
             }
@@ -127,78 +136,80 @@ impl<T> Mailbox<T> {
 
     /// Takes the oldest message that matches; waits for one. The others stay.
     ///
-    /// The function may be called any number of times. It must look at nothing but the message, and do no operation
-    /// that threads are scheduled at.
+    /// The function may be called any number of times. It must look at nothing but the message, and do no
+    /// operation that threads are scheduled at.
     #[track_caller]
     pub fn receive_match(&self, matches: impl Fn(&T) -> bool) -> T {
         let place = Caller::caller();
-        self.take(&matches, Patience::Endless, "receive", place).unwrap_or_else(|| stop_without(place))
+        self.take(&matches, WaitMode::Block, "receive", place).unwrap_or_else(|| stop_without(place))
     }
 
     /// Takes the oldest message if there is one.
     #[track_caller]
     pub fn try_receive(&self) -> Option<T> {
-        self.take(&|_| true, Patience::None, "try_receive", Caller::caller())
+        self.take(&|_| true, WaitMode::Try, "try_receive", Caller::caller())
     }
 
     /// Takes the oldest message that matches, if there is one; see [`Mailbox::receive_match`].
     #[track_caller]
     pub fn try_receive_match(&self, matches: impl Fn(&T) -> bool) -> Option<T> {
-        self.take(&matches, Patience::None, "try_receive", Caller::caller())
+        self.take(&matches, WaitMode::Try, "try_receive", Caller::caller())
     }
 
-    /// Takes the oldest message; waits for one, for a time: within a check it may time out wherever there is none.
+    /// Takes the oldest message; waits for one, for a time: within a check it may time out wherever there is
+    /// none.
     #[track_caller]
     pub fn receive_timeout(&self, timeout: Duration) -> Option<T> {
-        self.take(&|_| true, Patience::For(timeout), "receive_timeout", Caller::caller())
+        self.take(&|_| true, WaitMode::For(timeout), "receive_timeout", Caller::caller())
     }
 
-    /// Takes the oldest message that matches; waits for one, for a time, as [`Mailbox::receive_timeout`] does.
+    /// Takes the oldest message that matches; waits for one, for a time, as [`Mailbox::receive_timeout`]
+    /// does.
     #[track_caller]
     pub fn receive_match_timeout(&self, matches: impl Fn(&T) -> bool, timeout: Duration) -> Option<T> {
-        self.take(&matches, Patience::For(timeout), "receive_timeout", Caller::caller())
+        self.take(&matches, WaitMode::For(timeout), "receive_timeout", Caller::caller())
     }
 
     fn take(
         &self,
         matches: &dyn Fn(&T) -> bool,
-        patience: Patience,
+        mode: WaitMode,
         call: &'static str,
-        place: &'static Caller<'static>,
+        place: CallSite,
     ) -> Option<T> {
-        if self.origin.enter(place) == Scene::Elsewhere {
+        if self.origin.enter(place) == Membership::Foreign {
             return None;
         }
-        match &self.post {
-            Post::Model(model) => {
-                let waits = patience == Patience::Endless;
-                let mut receive = Receive { model, matches, waits, call, found: None };
+        match &*self.flavour {
+            Flavour::Model(model) => {
+                let waits = mode == WaitMode::Block;
+                let mut receive = Receive { model, matches, waits, call, taken: None };
                 operate(&mut receive, place);
-                receive.found.map(|found| found.judged(matches))
+                receive.taken.map(|taken| taken.into_message(matches))
             }
-            Post::Real(real) => real.take(matches, patience),
+            Flavour::Real(real) => real.take(matches, mode),
         }
     }
 }
 
 /// How long a receive waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Patience {
-    None,
+enum WaitMode {
+    Try,
     For(Duration),
-    Endless,
+    Block,
 }
 
 impl<T> Real<T> {
-    fn take(&self, matches: &dyn Fn(&T) -> bool, patience: Patience) -> Option<T> {
-        let until = match patience {
-            Patience::For(timeout) => Instant::now().checked_add(timeout),
-            Patience::None | Patience::Endless => None,
+    fn take(&self, matches: &dyn Fn(&T) -> bool, mode: WaitMode) -> Option<T> {
+        let until = match mode {
+            WaitMode::For(timeout) => Instant::now().checked_add(timeout),
+            WaitMode::Try | WaitMode::Block => None,
         };
         let mut messages = locked(&self.messages);
         loop {
             let found = messages.iter().position(matches);
-            if found.is_some() || patience == Patience::None {
+            if found.is_some() || mode == WaitMode::Try {
                 return found.and_then(|at| messages.remove(at));
             }
             messages = match until {
@@ -215,46 +226,24 @@ impl<T> Real<T> {
     }
 }
 
-struct Send<'a, T> {
-    model: &'a Model<T>,
-    /// None once it is sent.
-    message: Option<T>,
-}
-
-impl<T> Operation for Send<'_, T> {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        let mut state = locked(&self.model.state);
-        if state.closed {
-            // As if it were sent: the label does not vary.
-            state.queue.send_nothing(step);
-        } else if let Some(message) = self.message.take() {
-            state.queue.send(message, step);
-        }
-    }
-
-    fn describe(&self, world: &World) -> String {
-        format!("{}.send()", world.name_of_location(self.model.order))
-    }
-}
-
 struct Receive<'a, T> {
     model: &'a Model<T>,
     matches: &'a dyn Fn(&T) -> bool,
     waits: bool,
     call: &'static str,
-    found: Option<Found<T>>,
+    taken: Option<TakenMessage<T>>,
 }
 
 /// A message that was taken.
-struct Found<T> {
+struct TakenMessage<T> {
     message: T,
     /// Whether the function that says what matches panicked on it.
     panicked: bool,
 }
 
-impl<T> Found<T> {
+impl<T> TakenMessage<T> {
     /// The message, for the process that took it; a panic is brought to where it belongs.
-    fn judged(self, matches: &dyn Fn(&T) -> bool) -> T {
+    fn into_message(self, matches: &dyn Fn(&T) -> bool) -> T {
         if self.panicked {
             matches(&self.message);
             panic!("a function that says which message to receive must look at nothing but the message");
@@ -264,11 +253,11 @@ impl<T> Found<T> {
 }
 
 impl<T> Receive<'_, T> {
-    /// The oldest message that matches. The function runs within a step, where it must not panic: a message on which it
-    /// does is taken, and the receiver panics.
+    /// The oldest message that matches. The function runs within a step, where it must not panic: a message
+    /// on which it does is taken, and the receiver panics.
     fn find(&self, queue: &Queue<T>) -> Option<(usize, bool)> {
         queue.iter().enumerate().find_map(|(at, message)| {
-            match catch_unwind(AssertUnwindSafe(|| without_world(|| (self.matches)(message)))) {
+            match catch_unwind(AssertUnwindSafe(|| outside_runtime(|| (self.matches)(message)))) {
                 Ok(true) => Some((at, false)),
                 Ok(false) => None,
                 Err(_) => Some((at, true)),
@@ -282,7 +271,7 @@ impl<T> Operation for Receive<'_, T> {
         if self.waits { Wait::Own } else { Wait::Nothing }
     }
 
-    fn ready(&self, _world: &World, _process: ProcessId) -> bool {
+    fn ready(&self, _world: &Runtime, _process: ProcessId) -> bool {
         self.find(&locked(&self.model.state).queue).is_some()
     }
 
@@ -294,18 +283,18 @@ impl<T> Operation for Receive<'_, T> {
             step.note(|| "nothing to receive".to_owned());
             return;
         };
-        self.found = state.queue.take(at, self.waits, step).map(|message| Found { message, panicked });
+        self.taken = state.queue.take(at, self.waits, step).map(|message| TakenMessage { message, panicked });
         if !self.waits {
             step.varies();
         }
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("{}.{}()", world.name_of_location(self.model.order), self.call)
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("{}.{}()", runtime.name_of_location(self.model.order), self.call)
     }
 
-    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
-        let name = world.name_of_location(self.model.order);
+    fn waits_for(&self, runtime: &Runtime) -> (String, Vec<ProcessId>) {
+        let name = runtime.name_of_location(self.model.order);
         let what = match locked(&self.model.state).queue.iter().count() {
             0 => format!("a message in `{name}`, which is empty"),
             1 => format!("a message in `{name}` that matches; the one that is there does not"),
@@ -315,62 +304,32 @@ impl<T> Operation for Receive<'_, T> {
     }
 }
 
-/// Ends a mailbox whose messages have destructors: these must run in a thread and at a time that do not depend on who
-/// drops the last address.
-struct Close<'a, T> {
-    model: &'a Model<T>,
-    left: Vec<T>,
-}
-
-impl<T> Operation for Close<'_, T> {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.touch(self.model.order, AccessKind::Update);
-        let mut state = locked(&self.model.state);
-        state.closed = true;
-        self.left = state.queue.take_all(step);
-    }
-
-    fn describe(&self, world: &World) -> String {
-        format!("drop {}", world.name_of_location(self.model.order))
-    }
-}
-
 impl<T> Drop for Mailbox<T> {
+    /// If messages have destructors, these must run in a thread and at a time that do not depend on who drops
+    /// the last address.
     fn drop(&mut self) {
-        if let Post::Model(model) = &self.post
+        if let Flavour::Model(model) = &*self.flavour
             && std::mem::needs_drop::<T>()
-            && self.origin.scene() == Scene::Inside
+            && self.origin.membership() == Membership::Inside
         {
-            let mut close = Close { model, left: Vec::new() };
-            operate(&mut close, self.origin.created);
-            drop(close.left);
-        }
-    }
-}
-
-impl<T> Clone for Post<T> {
-    fn clone(&self) -> Post<T> {
-        match self {
-            Post::Model(model) => Post::Model(model.clone()),
-            Post::Real(real) => Post::Real(real.clone()),
+            let left = take_step(self.origin.created, verb("drop", model.order), |step| {
+                step.touch(model.order, AccessKind::Update);
+                let mut state = locked(&model.state);
+                state.closed = true;
+                state.queue.take_all(step)
+            });
+            drop(left);
         }
     }
 }
 
 impl<T> Clone for Address<T> {
     fn clone(&self) -> Address<T> {
-        Address { origin: self.origin, post: self.post.clone() }
+        Address { origin: self.origin, flavour: self.flavour.clone() }
     }
 }
 
-impl<T> fmt::Debug for Address<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Address").finish_non_exhaustive()
-    }
-}
-
-impl<T> fmt::Debug for Mailbox<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mailbox").finish_non_exhaustive()
-    }
+opaque_debug! {
+    Address<T>;
+    Mailbox<T>;
 }

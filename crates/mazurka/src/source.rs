@@ -1,8 +1,9 @@
 //! Names for objects: the variable or field that an object is made for, as the source has it.
 //!
-//! The compiler tells where in the source a constructor was called. What is around that place is read as tokens, from
-//! there outwards: `let x = Arc::new(Mutex::new(0))`, `head: AtomicPtr::new(..)`, `flags.push(AtomicBool::new(false))`.
-//! Where no name is found, or no source, the kind of the object and the place have to do.
+//! The compiler tells where in the source a constructor was called. What is around that place is read as
+//! tokens, from there outwards: `let x = Arc::new(Mutex::new(0))`, `head: AtomicPtr::new(..)`,
+//! `flags.push(AtomicBool::new(false))`. Where no name is found, or no source, the kind of the object and the
+//! place have to do.
 
 mod tokens;
 
@@ -24,8 +25,8 @@ pub(crate) fn variable_for(created: &Caller<'_>) -> Option<String> {
     variable(created).filter(|found| found.whole).map(|found| found.name)
 }
 
-/// A source file that a path of the compiler stands for. Such paths are relative to the root of the workspace, while
-/// tests run in the directory of their package, which is given if it is known.
+/// A source file that a path of the compiler stands for. Such paths are relative to the root of the
+/// workspace, while tests run in the directory of their package, which is given if it is known.
 pub(crate) fn find(file: &str, package: Option<&str>) -> Option<PathBuf> {
     let file = Path::new(file);
     if file.is_absolute() {
@@ -40,7 +41,7 @@ pub(crate) fn find(file: &str, package: Option<&str>) -> Option<PathBuf> {
 fn variable(created: &Caller<'_>) -> Option<Variable> {
     let text = text(created.file())?;
     let before = before(&text, created.line(), created.column())?;
-    Outwards::from(tokens::read(before)).variable()
+    Surroundings::from(tokens::read(before)).variable()
 }
 
 /// The text of a source file. Each is read once.
@@ -71,8 +72,8 @@ struct Variable {
     whole: bool,
 }
 
-/// The way from an expression to what is around it.
-struct Outwards<'a> {
+/// What is around an expression: the tokens before it, cut shorter from group to enclosing group.
+struct Surroundings<'a> {
     tokens: Vec<&'a str>,
     /// Which element of the tuple or array that is the value of a variable, if it is one.
     element: Option<usize>,
@@ -84,9 +85,9 @@ struct Outwards<'a> {
 /// No expression is nested deeper than that within what it is a part of.
 const MAX_LEVELS: usize = 16;
 
-impl<'a> Outwards<'a> {
-    fn from(tokens: Vec<&'a str>) -> Outwards<'a> {
-        Outwards { tokens, element: None, fields: Vec::new(), whole: true }
+impl<'a> Surroundings<'a> {
+    fn from(tokens: Vec<&'a str>) -> Surroundings<'a> {
+        Surroundings { tokens, element: None, fields: Vec::new(), whole: true }
     }
 
     fn variable(mut self) -> Option<Variable> {
@@ -111,7 +112,8 @@ impl<'a> Outwards<'a> {
         None
     }
 
-    /// Where the part of the source begins that the expression is the end of: a field, an argument, a statement.
+    /// Where the part of the source begins that the expression is the end of: a field, an argument, a
+    /// statement.
     fn head(&self) -> usize {
         let mut at = self.tokens.len();
         let mut assigned = false;
@@ -172,7 +174,8 @@ impl<'a> Outwards<'a> {
         }
     }
 
-    /// The name for an element of a tuple that is taken apart; or all of them, for what gives the whole tuple.
+    /// The name for an element of a tuple that is taken apart; or all of them, for what gives the whole
+    /// tuple.
     fn of_pattern(&self, pattern: &[&'a str]) -> Option<String> {
         let end = pattern.iter().rposition(|&token| token == ")" || token == "]")?;
         let names = pattern[..end].split(|&token| token == ",").map(|part| match part {
@@ -191,8 +194,8 @@ impl<'a> Outwards<'a> {
         self.fields.iter().rev().fold(name.to_owned(), |name, field| format!("{name}.{field}"))
     }
 
-    /// Goes from the head to outside of the group that it is in. Gives what opens the group, and how many commas there
-    /// were before the head.
+    /// Goes from the head to outside of the group that it is in. Gives what opens the group, and how many
+    /// commas there were before the head.
     fn go_out(&mut self, head: usize) -> Option<(&'a str, usize)> {
         let (mut at, mut commas) = (head, 0);
         while at > 0 {
@@ -239,7 +242,7 @@ mod tests {
     /// The name for the call at `@` in a text.
     fn named(text: &str) -> Option<(String, bool)> {
         let before = text.split_once('@').unwrap().0;
-        Outwards::from(tokens::read(before)).variable().map(|found| (found.name, found.whole))
+        Surroundings::from(tokens::read(before)).variable().map(|found| (found.name, found.whole))
     }
 
     #[test]

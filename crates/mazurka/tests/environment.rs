@@ -128,7 +128,10 @@ fn nothing_is_printed_of_a_pass() {
 fn the_log_tells_the_verdict() {
     let (passed, text) = run("passing", &[("MAZURKA_LOG", "verdict")]);
     assert!(
-        passed && text.contains("pass: no execution of passing fails (optimal; sequential consistency)\n"),
+        passed
+            && text.contains(
+                "pass: no execution of environment::passing fails (optimal; sequential consistency)\n"
+            ),
         "{text}"
     );
     assert!(text.contains("\nexecutions: 6 complete, 0 blocked, 0 assumed; "), "{text}");
@@ -150,22 +153,22 @@ fn a_printed_schedule_is_run_again() {
     let (passed, text) = run("failing", &[]);
     assert!(!passed, "{text}");
     let line = text.lines().find(|line| line.starts_with("replay: ")).unwrap();
-    assert!(line.ends_with("' cargo test failing -- --exact"), "{line}");
+    assert!(line.ends_with("' cargo test environment::failing -- --exact"), "{line}");
     let schedule = line.split('\'').nth(1).unwrap();
     let (passed, text) = run("failing", &[("MAZURKA_REPLAY", schedule)]);
-    assert!(!passed && text.contains("failure: assertion in failing (replay; "), "{text}");
+    assert!(!passed && text.contains("failure: assertion in environment::failing (replay; "), "{text}");
     assert!(text.contains("executions: 1 complete"), "{text}");
     let file = std::env::temp_dir().join(format!("mazurka-{}-schedule", std::process::id()));
     std::fs::write(&file, format!("{schedule}\n")).unwrap();
     let (passed, text) = run("failing", &[("MAZURKA_REPLAY", &format!("@{}", file.display()))]);
     std::fs::remove_file(&file).unwrap();
-    assert!(!passed && text.contains("failure: assertion in failing (replay; "), "{text}");
+    assert!(!passed && text.contains("failure: assertion in environment::failing (replay; "), "{text}");
 }
 
 #[test]
 fn a_hang_can_be_waited_for() {
     let (passed, text) = run("hanging", &[("MAZURKA_HANG_SECONDS", "0.2")]);
-    assert!(!passed && text.contains("failure: hang in hanging"), "{text}");
+    assert!(!passed && text.contains("failure: hang in environment::hanging"), "{text}");
 }
 
 #[test]
@@ -180,9 +183,9 @@ fn regressions_can_be_turned_off() {
     assert!(!passed && text.contains("saved:") && file.exists(), "{text}");
     for (how, method) in [("off", "optimal"), ("read", "replay"), ("on", "replay")] {
         let (_, text) = run("saving", &[own, ("MAZURKA_REGRESSIONS", how)]);
-        assert!(text.contains(&format!("failure: assertion in saving ({method}; ")), "{text}");
+        assert!(text.contains(&format!("failure: assertion in environment::saving ({method}; ")), "{text}");
     }
-    std::fs::write(&file, "saving v1:0,x # torn\n").unwrap();
+    std::fs::write(&file, "environment::saving v1:0,x # torn\n").unwrap();
     let (_, text) = run("saving", &[own]);
     let warning = format!(
         "mazurka: warning: {}:1: not a schedule: expected the number of a process at character 6; the line is ignored\n",

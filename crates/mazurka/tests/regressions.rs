@@ -53,7 +53,7 @@ fn a_failure_is_saved_once_and_run_first() {
     let directory = Directory::new("saved");
     let file = directory.file();
     let report = checker(&file).run(|| add(1));
-    let saved = "a_failure_is_saved_once_and_run_first v1:0*2,0.0*2,0*3 # assertion `left != right` failed: the sum is \
+    let saved = "regressions::a_failure_is_saved_once_and_run_first v1:0*2,0.0*2,0*3 # assertion `left != right` failed: the sum is \
                  wrong left: 1 right: 1";
     assert_eq!(lines(&file), [saved]);
     let text = report.text();
@@ -131,7 +131,7 @@ fn the_failures_of_other_tests_are_left_alone() {
     let lines = lines(&file);
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert!(
-        lines[0].starts_with("another_test ") && lines[1].starts_with("the_failures_of_other"),
+        lines[0].starts_with("another_test ") && lines[1].starts_with("regressions::the_failures_of_other"),
         "{lines:?}"
     );
 }

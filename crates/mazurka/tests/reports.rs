@@ -176,7 +176,7 @@ fn a_check_panics_with_its_report() {
     );
     assert!(
         message.contains(
-            "\nreplay: MAZURKA_REPLAY='v1:0*2,0.0,0.1*2,0.0,0*3' cargo test a_check_panics_with_its_report -- --exact\n"
+            "\nreplay: MAZURKA_REPLAY='v1:0*2,0.0,0.1*2,0.0,0*3' cargo test reports::a_check_panics_with_its_report -- --exact\n"
         ),
         "{message}"
     );

@@ -6,7 +6,28 @@
 //! state of an execution is declared by [`execution_state!`], which makes [`ExecutionState`] of its fields, and each
 //! field says of itself how it begins, is saved and restored.
 
-/// State that belongs to one execution.
+/// Something that begins anew with each execution. Memory is kept.
+pub trait Reset {
+    /// A new execution begins.
+    fn reset(&mut self);
+}
+
+impl<T: ExecutionState> Reset for T {
+    #[inline]
+    fn reset(&mut self) {
+        ExecutionState::begin(self);
+    }
+}
+
+/// What is there or not is not there at first.
+impl<T> Reset for Option<T> {
+    #[inline]
+    fn reset(&mut self) {
+        *self = None;
+    }
+}
+
+/// State that belongs to one execution, and that can be put aside.
 pub trait ExecutionState {
     /// The state put aside. It keeps its memory when it is overwritten.
     type Saved: Default;
@@ -64,7 +85,8 @@ macro_rules! plain {
 }
 plain!(bool, u32, u64, usize, i64);
 
-/// Declares a struct whose fields are all [`ExecutionState`], and makes it one.
+/// Declares a struct whose fields are all [`ExecutionState`], and makes it one; without `saved as`, one whose fields
+/// are all [`Reset`].
 ///
 /// ```
 /// use mazurka_threads::execution_state;
@@ -121,6 +143,23 @@ macro_rules! execution_state {
 
             fn restore(&mut self, saved: &$saved) {
                 $( $crate::lifetime::ExecutionState::restore(&mut self.$field, &saved.$field); )*
+            }
+        }
+    };
+    (
+        $(#[$outer:meta])*
+        $vis:vis struct $name:ident {
+            $( $(#[$inner:meta])* $field_vis:vis $field:ident: $type:ty, )*
+        }
+    ) => {
+        $(#[$outer])*
+        $vis struct $name {
+            $( $(#[$inner])* $field_vis $field: $type, )*
+        }
+
+        impl $crate::lifetime::Reset for $name {
+            fn reset(&mut self) {
+                $( $crate::lifetime::Reset::reset(&mut self.$field); )*
             }
         }
     };

@@ -81,17 +81,20 @@ impl Schedule {
 
     /// Those of whom it has to be asked again whether they can take a step. They are put back with
     /// [`Schedule::asked`]; in between, the answers are noted with [`Schedule::set_enabled`].
+    #[inline]
     pub fn to_be_asked(&mut self) -> ProcessSet {
         self.changed = false;
         std::mem::take(&mut self.guarded)
     }
 
     /// Ends what [`Schedule::to_be_asked`] began.
+    #[inline]
     pub fn asked(&mut self, guarded: ProcessSet) {
         self.guarded = guarded;
     }
 
     /// Notes whether a thread can take a step.
+    #[inline]
     pub fn set_enabled(&mut self, process: ProcessId, enabled: bool) {
         match enabled {
             true => self.enabled.insert(process),

@@ -36,8 +36,14 @@ pub struct LoopDetector<P, S> {
 
 impl<P, S: Default> Default for LoopDetector<P, S> {
     fn default() -> LoopDetector<P, S> {
-        // With room for all, so that to add to it leaves the same on the stack in every execution.
-        LoopDetector { reads: Vec::with_capacity(MAX_READS), taken: None, state: S::default() }
+        LoopDetector { reads: Vec::new(), taken: None, state: S::default() }
+    }
+}
+
+impl<P, S: Default> LoopDetector<P, S> {
+    /// One with room for all that it may note: to note something never allocates.
+    pub fn with_room() -> LoopDetector<P, S> {
+        LoopDetector { reads: Vec::with_capacity(MAX_READS), ..LoopDetector::default() }
     }
 }
 

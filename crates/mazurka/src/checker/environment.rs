@@ -7,47 +7,43 @@ use std::time::Duration;
 use mazurka_explore::Algorithm;
 use mazurka_program::Schedule;
 
-/// Every variable with what it means, as docs/rust.md has them. A test compares the two.
-const VARIABLES: [(&str, &str); 15] = [
-    (REPLAY, "runs one schedule instead of searching: `v1:...`, or `@FILE` for a file that holds it"),
-    (ALGORITHM, "the algorithm: `optimal`, `source` or `naive`"),
-    (MAX_EXECUTIONS, "at most so many executions, of all kinds together"),
-    (MAX_SECONDS, "at most so many seconds for each check: `10`, `0.5`"),
-    (SEED, "the order of the search is drawn from this number"),
-    (
-        HANG_SECONDS,
-        "so long a thread may run without an operation before it counts as hanging; `0`: for ever",
-    ),
-    (SPURIOUS_WAKEUPS, "`1`: condition variables and `park` may wake up of themselves; `0`: they don't"),
-    (SPURIOUS_POLLS, "`1`: futures may be polled though nobody woke their task; `0`: they aren't"),
-    (SPURIOUS_FAILURES, "`1`: `compare_exchange_weak` may fail of itself; `0`: it doesn't"),
-    (LEAKS, "`1`: an `Arc` that nobody drops, and memory that nobody frees, is a failure; `0`: it isn't"),
-    (REGRESSIONS, "saved failures: `on`; `read`: run but not written; `off`: neither"),
-    (LOG, "`verdict` prints the verdict of each check, `progress` also how far it is; `off` neither"),
-    (FULL_TRACE, "`1`: reports leave nothing out, however long an execution is"),
-    (NO_COLOR, "respected: no report of the library has colours"),
-    (MANIFEST_DIR, "set by cargo; where source files are looked for"),
-];
+macro_rules! variables {
+    ($($constant:ident = $name:literal: $meaning:literal;)*) => {
+        $(const $constant: &str = $name;)*
 
-const REPLAY: &str = "MAZURKA_REPLAY";
-const ALGORITHM: &str = "MAZURKA_ALGORITHM";
-const MAX_EXECUTIONS: &str = "MAZURKA_MAX_EXECUTIONS";
-const MAX_SECONDS: &str = "MAZURKA_MAX_SECONDS";
-const SEED: &str = "MAZURKA_SEED";
-const HANG_SECONDS: &str = "MAZURKA_HANG_SECONDS";
-const SPURIOUS_WAKEUPS: &str = "MAZURKA_SPURIOUS_WAKEUPS";
-const SPURIOUS_POLLS: &str = "MAZURKA_SPURIOUS_POLLS";
-const SPURIOUS_FAILURES: &str = "MAZURKA_SPURIOUS_FAILURES";
-const LEAKS: &str = "MAZURKA_LEAKS";
-const REGRESSIONS: &str = "MAZURKA_REGRESSIONS";
-const LOG: &str = "MAZURKA_LOG";
-const FULL_TRACE: &str = "MAZURKA_FULL_TRACE";
-const NO_COLOR: &str = "NO_COLOR";
-const MANIFEST_DIR: &str = "CARGO_MANIFEST_DIR";
+        /// Every variable with what it means, as docs/rust.md has them. A test compares the two.
+        const VARIABLES: &[(&str, &str)] = &[$(($constant, $meaning)),*];
+    };
+}
+
+variables! {
+    REPLAY = "MAZURKA_REPLAY":
+        "runs one schedule instead of searching: `v1:...`, or `@FILE` for a file that holds it";
+    ALGORITHM = "MAZURKA_ALGORITHM": "the algorithm: `optimal`, `source` or `naive`";
+    MAX_EXECUTIONS = "MAZURKA_MAX_EXECUTIONS": "at most so many executions, of all kinds together";
+    MAX_SECONDS = "MAZURKA_MAX_SECONDS": "at most so many seconds for each check: `10`, `0.5`";
+    SEED = "MAZURKA_SEED": "the order of the search is drawn from this number";
+    HANG_SECONDS = "MAZURKA_HANG_SECONDS":
+        "so long a thread may run without an operation before it counts as hanging; `0`: for ever";
+    SPURIOUS_WAKEUPS = "MAZURKA_SPURIOUS_WAKEUPS":
+        "`1`: condition variables and `park` may wake up of themselves; `0`: they don't";
+    SPURIOUS_POLLS = "MAZURKA_SPURIOUS_POLLS":
+        "`1`: futures may be polled though nobody woke their task; `0`: they aren't";
+    SPURIOUS_FAILURES = "MAZURKA_SPURIOUS_FAILURES":
+        "`1`: `compare_exchange_weak` may fail of itself; `0`: it doesn't";
+    LEAKS = "MAZURKA_LEAKS":
+        "`1`: an `Arc` that nobody drops, and memory that nobody frees, is a failure; `0`: it isn't";
+    REGRESSIONS = "MAZURKA_REGRESSIONS": "saved failures: `on`; `read`: run but not written; `off`: neither";
+    LOG = "MAZURKA_LOG":
+        "`verdict` prints the verdict of each check, `progress` also how far it is; `off` neither";
+    FULL_TRACE = "MAZURKA_FULL_TRACE": "`1`: reports leave nothing out, however long an execution is";
+    NO_COLOR = "NO_COLOR": "respected: no report of the library has colours";
+    MANIFEST_DIR = "CARGO_MANIFEST_DIR": "set by cargo; where source files are looked for";
+}
 
 /// What is said of a check besides its report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Log {
+pub(crate) enum Verbosity {
     #[default]
     Off,
     Verdict,
@@ -56,7 +52,7 @@ pub(crate) enum Log {
 
 /// What is done with saved failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Saved {
+pub(crate) enum SavedFailures {
     ReadAndWrite,
     Read,
     Ignore,
@@ -76,8 +72,8 @@ pub(crate) struct Environment {
     pub(crate) spurious_polls: Option<bool>,
     pub(crate) spurious_failures: Option<bool>,
     pub(crate) leaks: Option<bool>,
-    pub(crate) saved: Option<Saved>,
-    pub(crate) log: Option<Log>,
+    pub(crate) saved: Option<SavedFailures>,
+    pub(crate) verbosity: Option<Verbosity>,
     pub(crate) full_trace: bool,
 }
 
@@ -89,32 +85,37 @@ impl Environment {
     }
 
     fn from(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Environment, String> {
+        let switch = |name| value(get, name, "1 or 0", switch);
         Ok(Environment {
-            replay: value(get, REPLAY, "a schedule", schedule)?,
-            algorithm: value(get, ALGORITHM, "", |text| text.parse().map_err(message::<_>))?,
-            max_executions: value(get, MAX_EXECUTIONS, "a number of executions, at least 1", positive)?,
-            max_time: value(get, MAX_SECONDS, "a number of seconds above 0", above_zero)?,
-            seed: value(get, SEED, "a number", number)?,
+            replay: parsed(get, REPLAY, schedule)?,
+            algorithm: parsed(get, ALGORITHM, |text| text.parse().map_err(message))?,
+            max_executions: value(get, MAX_EXECUTIONS, "a number of executions, at least 1", |text| {
+                text.parse().ok().filter(|&executions| executions > 0)
+            })?,
+            max_time: value(get, MAX_SECONDS, "a number of seconds above 0", |text| {
+                seconds(text).filter(|time| !time.is_zero())
+            })?,
+            seed: value(get, SEED, "a number", |text| text.parse().ok())?,
             hang_timeout: value(get, HANG_SECONDS, "a number of seconds", |text| {
                 seconds(text).map(|time| (!time.is_zero()).then_some(time))
             })?,
-            spurious_wakeups: value(get, SPURIOUS_WAKEUPS, "1 or 0", switch)?,
-            spurious_polls: value(get, SPURIOUS_POLLS, "1 or 0", switch)?,
-            spurious_failures: value(get, SPURIOUS_FAILURES, "1 or 0", switch)?,
-            leaks: value(get, LEAKS, "1 or 0", switch)?,
+            spurious_wakeups: switch(SPURIOUS_WAKEUPS)?,
+            spurious_polls: switch(SPURIOUS_POLLS)?,
+            spurious_failures: switch(SPURIOUS_FAILURES)?,
+            leaks: switch(LEAKS)?,
             saved: value(get, REGRESSIONS, "on, read or off", |text| match text {
-                "on" => Ok(Saved::ReadAndWrite),
-                "read" => Ok(Saved::Read),
-                "off" => Ok(Saved::Ignore),
-                _ => Err(String::new()),
+                "on" => Some(SavedFailures::ReadAndWrite),
+                "read" => Some(SavedFailures::Read),
+                "off" => Some(SavedFailures::Ignore),
+                _ => None,
             })?,
-            log: value(get, LOG, "verdict, progress or off", |text| match text {
-                "verdict" | "1" => Ok(Log::Verdict),
-                "progress" => Ok(Log::Progress),
-                "off" | "0" => Ok(Log::Off),
-                _ => Err(String::new()),
+            verbosity: value(get, LOG, "verdict, progress or off", |text| match text {
+                "verdict" | "1" => Some(Verbosity::Verdict),
+                "progress" => Some(Verbosity::Progress),
+                "off" | "0" => Some(Verbosity::Off),
+                _ => None,
             })?,
-            full_trace: value(get, FULL_TRACE, "1 or 0", switch)?.unwrap_or(false),
+            full_trace: switch(FULL_TRACE)?.unwrap_or(false),
         })
     }
 }
@@ -135,51 +136,43 @@ fn value<T>(
     get: &dyn Fn(&str) -> Option<OsString>,
     name: &str,
     wanted: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>, String> {
+    parsed(get, name, |text| parse(text).ok_or_else(|| format!("this is not {wanted}")))
+}
+
+/// The same, of one that says itself what is wrong with it.
+fn parsed<T>(
+    get: &dyn Fn(&str) -> Option<OsString>,
+    name: &str,
     parse: impl Fn(&str) -> Result<T, String>,
 ) -> Result<Option<T>, String> {
     let Some(text) = get(name).filter(|text| !text.is_empty()) else { return Ok(None) };
-    let shown = text.to_string_lossy();
-    match text.to_str().map(str::trim).ok_or_else(String::new).and_then(parse) {
-        Ok(value) => Ok(Some(value)),
-        Err(why) if why.is_empty() => Err(format!("{name}={shown}: this is not {wanted}")),
-        Err(why) => Err(format!("{name}={shown}: {why}")),
-    }
+    let text = text.to_string_lossy();
+    parse(text.trim()).map(Some).map_err(|why| format!("{name}={text}: {why}"))
 }
 
 /// A schedule, or `@` and the name of a file that holds one.
 pub(crate) fn schedule(text: &str) -> Result<Schedule, String> {
-    let Some(file) = text.strip_prefix('@') else { return text.parse().map_err(message::<_>) };
+    let Some(file) = text.strip_prefix('@') else { return text.parse().map_err(message) };
     let text = std::fs::read_to_string(file).map_err(|error| format!("can't read {file}: {error}"))?;
-    text.trim().parse().map_err(message::<_>)
+    text.trim().parse().map_err(message)
 }
 
-fn message<E: std::fmt::Display>(error: E) -> String {
+fn message(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-fn switch(text: &str) -> Result<bool, String> {
+fn switch(text: &str) -> Option<bool> {
     match text {
-        "1" => Ok(true),
-        "0" => Ok(false),
-        _ => Err(String::new()),
+        "1" => Some(true),
+        "0" => Some(false),
+        _ => None,
     }
 }
 
-fn number(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| String::new())
-}
-
-fn positive(text: &str) -> Result<u64, String> {
-    number(text).and_then(|number| if number > 0 { Ok(number) } else { Err(String::new()) })
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| String::new())?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| String::new())
-}
-
-fn above_zero(text: &str) -> Result<Duration, String> {
-    seconds(text).and_then(|time| if time.is_zero() { Err(String::new()) } else { Ok(time) })
+fn seconds(text: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.parse().ok()?).ok()
 }
 
 #[cfg(test)]
@@ -196,7 +189,8 @@ mod tests {
         let text = std::fs::read_to_string(file).unwrap();
         let table = text.split("| variable | meaning |\n|---|---|\n").nth(1).unwrap();
         let documented: Vec<&str> = table.lines().take_while(|line| line.starts_with('|')).collect();
-        let list = VARIABLES.map(|(name, meaning)| format!("| `{name}` | {meaning} |"));
+        let list: Vec<String> =
+            VARIABLES.iter().map(|(name, meaning)| format!("| `{name}` | {meaning} |")).collect();
         assert_eq!(documented, list);
     }
 
@@ -229,8 +223,8 @@ mod tests {
         assert_eq!(with(HANG_SECONDS, "2").unwrap().hang_timeout, Some(Some(Duration::from_secs(2))));
         assert_eq!(with(ALGORITHM, "naive").unwrap().algorithm, Some(Algorithm::Naive));
         assert_eq!(with(REPLAY, "v1:0*3").unwrap().replay.unwrap().steps.len(), 3);
-        assert_eq!(with(REGRESSIONS, "read").unwrap().saved, Some(Saved::Read));
-        assert_eq!(with(LOG, "1").unwrap().log, Some(Log::Verdict));
+        assert_eq!(with(REGRESSIONS, "read").unwrap().saved, Some(SavedFailures::Read));
+        assert_eq!(with(LOG, "1").unwrap().verbosity, Some(Verbosity::Verdict));
         assert!(with(FULL_TRACE, "1").unwrap().full_trace);
         assert_eq!(with(SPURIOUS_FAILURES, "1").unwrap().spurious_failures, Some(true));
         assert_eq!(with(SPURIOUS_POLLS, "0").unwrap().spurious_polls, Some(false));
@@ -253,12 +247,13 @@ mod tests {
                 ALGORITHM,
                 "fast",
                 "MAZURKA_ALGORITHM=fast: fast is not an algorithm; there are naive, source, optimal, \
-                 optimal+observers, source+context and convergent",
+                 optimal+observers, source+context, convergent and random",
             ),
             (
                 REPLAY,
                 "v2:0",
-                "MAZURKA_REPLAY=v2:0: not a schedule: expected \"v1:\" (the version of the schedule) at character 1",
+                "MAZURKA_REPLAY=v2:0: not a schedule: expected \"v1:\" (the version of the schedule) at \
+                 character 1",
             ),
         ] {
             assert_eq!(with(name, value).unwrap_err(), expected);

@@ -1,7 +1,7 @@
 //! What the attribute `#[mazurka::test]` expands to makes use of.
 
 use super::Checker;
-use super::origin::Declared;
+use super::test_identity::DeclaredTest;
 
 impl Checker {
     /// The options of a test that an attribute declares.
@@ -12,7 +12,7 @@ impl Checker {
         file: &'static str,
         package: &'static str,
     ) -> Checker {
-        let declared = Some(Declared { function, module, file, package });
+        let declared = Some(DeclaredTest { function, module, file, package });
         Checker { declared, ..Checker::new() }
     }
 }
@@ -26,18 +26,18 @@ pub mod __macro {
         message = "a `#[mazurka::test]` gives nothing, or a `Result<(), E>` with an `E` that implements `Debug`",
         label = "not what a test gives"
     )]
-    pub trait Outcome {
+    pub trait Termination {
         /// Panics if it is an error.
-        fn unwrap_outcome(self);
+        fn unwrap_result(self);
     }
 
-    impl Outcome for () {
-        fn unwrap_outcome(self) {}
+    impl Termination for () {
+        fn unwrap_result(self) {}
     }
 
-    impl<E: Debug> Outcome for Result<(), E> {
+    impl<E: Debug> Termination for Result<(), E> {
         #[track_caller]
-        fn unwrap_outcome(self) {
+        fn unwrap_result(self) {
             if let Err(error) = self {
                 panic!("the test gave an error: {error:?}");
             }

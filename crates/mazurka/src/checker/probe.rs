@@ -1,8 +1,8 @@
 //! Whether a closure repeats itself, asked where a search came to what can't be.
 //!
-//! A search notices a step that is not repeated when it takes that step again. It may be led astray before: what another
-//! execution did has been planned for, and does not come. So the closure is run many times over, along schedules of which
-//! each repeats a part of the one before.
+//! A search notices a step that is not repeated when it takes that step again. It may be led astray before:
+//! what another execution did has been planned for, and does not come. So the closure is run many times over,
+//! along schedules of which each repeats a part of the one before.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Failures that were found before: saved beside the tests, and run first.
 //!
-//! A file has a line a failure: the name of the test, the schedule, and the message as a comment. Lines are only added;
-//! one that does not fail any more stays, since what it guards against may come back.
+//! A file has a line a failure: the name of the test, the schedule, and the message as a comment. Lines are
+//! only added; one that does not fail any more stays, since what it guards against may come back.
 
 use std::fs;
 use std::io::Write;
@@ -133,8 +133,8 @@ impl Store {
     }
 }
 
-/// The test and the schedule of a line; none if there is nothing on it but a comment. (A `#` within a schedule is no
-/// comment: it stands before an outcome.)
+/// The test and the schedule of a line; none if there is nothing on it but a comment. (A `#` within a
+/// schedule is no comment: it stands before an outcome.)
 fn parse(line: &str) -> Result<Option<(&str, Schedule)>, String> {
     let mut words = line.split_whitespace();
     let Some(test) = words.next().filter(|word| !word.starts_with('#')) else { return Ok(None) };

@@ -65,8 +65,8 @@ impl Report {
         self.inner.reason.as_deref()
     }
 
-    /// What went wrong: the first failure, or with [`Checker::keep_going`](crate::Checker::keep_going) all that differ in
-    /// kind or place.
+    /// What went wrong: the first failure, or with [`Checker::keep_going`](crate::Checker::keep_going) all
+    /// that differ in kind or place.
     pub fn failures(&self) -> impl ExactSizeIterator<Item = Failure<'_>> {
         self.inner.failures.iter().map(|inner| Failure { inner })
     }
@@ -77,7 +77,8 @@ impl Report {
         self.inner.counts.complete
     }
 
-    /// How many were cut because all that would follow had been explored. None are, with the default algorithm.
+    /// How many were cut because all that would follow had been explored. None are, with the default
+    /// algorithm.
     #[must_use]
     pub fn blocked(&self) -> u64 {
         self.inner.counts.blocked
@@ -203,7 +204,7 @@ impl fmt::Debug for Failure<'_> {
 /// What a search says that came to what can't be.
 pub(super) fn internal(what: impl fmt::Display) -> String {
     format!(
-        "internal error: {what}; please report it, unless the closure depends on time, on random numbers or hashes, on \
-         addresses, or on what an earlier execution left behind"
+        "internal error: {what}; please report it, unless the closure depends on time, on random numbers or \
+         hashes, on addresses, or on what an earlier execution left behind"
     )
 }

@@ -5,24 +5,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mazurka_explore::{Algorithm, Counts, Ending, Limits, Monitor, Options, explore};
-use mazurka_program::{Explain, Explanation, Footprints, Program, Run, Schedule, Step};
+use mazurka_program::{Explain, Explanation, Failure, Footprints, Program, Run, Schedule, Step};
 use mazurka_report::{
     Counterexample, End, Report as Inner, Story, StoryStep, Subject, check, check_schedule,
 };
 use mazurka_trace::Trace;
 
-use super::environment::Log;
+use super::environment::Verbosity;
+use super::heartbeat::Heartbeat;
 use super::probe;
-use super::pulse::Pulse;
 use super::regressions::Entry;
 use super::report::{Report, internal};
-use super::watch::{Fate, Lost};
+use super::watchdog::{Loss, LostThread};
 use crate::runtime::run::{Closure, ClosureRun};
 
 /// How often the progress is told.
 const BETWEEN_LINES: Duration = Duration::from_secs(2);
 
-/// So many executions are run, if need be, to find out how the threads of a program step before a schedule is run.
+/// So many executions are run, if need be, to find out how the threads of a program step before a schedule is
+/// run.
 const SCOUTED: [u64; 2] = [1, 1_000];
 /// And at most so long.
 const SCOUTING: Duration = Duration::from_secs(2);
@@ -37,8 +38,8 @@ pub(super) struct Task {
     pub(super) replay: Option<Schedule>,
     /// The schedules to run first.
     pub(super) saved: Vec<Entry>,
-    pub(super) log: Log,
-    pub(super) pulse: Arc<Pulse>,
+    pub(super) verbosity: Verbosity,
+    pub(super) heartbeat: Arc<Heartbeat>,
 }
 
 impl Task {
@@ -53,25 +54,24 @@ impl Task {
         let begin = Instant::now();
         let mut next = BETWEEN_LINES;
         let mut watch = |counts: &Counts, share: f64| {
-            if self.log == Log::Progress && begin.elapsed() >= next {
+            if self.verbosity == Verbosity::Progress && begin.elapsed() >= next {
                 next = begin.elapsed() + BETWEEN_LINES;
                 eprintln!("{}", progress_line(&self.subject.program, counts, share, begin.elapsed()));
             }
-            if self.pulse.progress(counts) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if self.heartbeat.progress(counts) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         check(program, self.subject.clone(), self.algorithm, &self.options, Some(&mut watch))
             .unwrap_or_else(|error| self.broken(program, &error.to_string()))
     }
 
-    /// The report of a search that came to what can't be: the closure does not repeat itself, or there is a bug of ours.
+    /// The report of a search that came to what can't be: the closure does not repeat itself, or there is a
+    /// bug of ours.
     pub(super) fn broken(&self, program: &Closure, what: &str) -> Inner {
-        self.pulse.set_time_is_up(false);
+        self.heartbeat.set_time_is_up(false);
         let Some(failure) = probe::difference(program) else { return self.nothing(internal(what)) };
         let mut report = self.nothing("the program did not repeat what it had done".to_owned());
-        report.counts = self.pulse.counts();
-        let (process, schedule, story) = (None, None, None);
-        let (executions, varies) = (None, false);
-        report.failures.push(Counterexample { failure, process, executions, varies, schedule, story });
+        report.counts = self.heartbeat.counts();
+        report.failures.push(counterexample(failure, None, None, None));
         report
     }
 
@@ -117,8 +117,8 @@ impl Task {
     }
 }
 
-/// Runs some executions, to find out what changes the steps of threads; a schedule means something only with what was
-/// known when it was found. Gives whether there was something new.
+/// Runs some executions, to find out what changes the steps of threads; a schedule means something only with
+/// what was known when it was found. Gives whether there was something new.
 fn scout(program: &Closure, executions: u64) -> bool {
     struct Scout(bool);
     impl Monitor<ClosureRun> for Scout {
@@ -136,59 +136,67 @@ fn scout(program: &Closure, executions: u64) -> bool {
     scout.0
 }
 
-/// The steps up to one in which a thread was lost, told; and that one, as far as it can be.
-pub(super) fn tell_lost(program: &Closure, schedule: &Schedule, lost: &Lost) -> Option<Story> {
+/// The steps up to the one in which a thread was lost, explained; and that one, as far as it can be.
+pub(super) fn explain_loss(program: &Closure, schedule: &Schedule, lost: &LostThread) -> Option<Story> {
     let (last, before) = schedule.steps.split_last()?;
     let mut run = program.start(Footprints::Dynamic);
     run.never_runs_out();
     let steps = steps_to_loss(&mut run, before, last, lost);
-    // To end the execution would be to let the thread go on to where it was lost, or to unwind what the one that hangs works with.
+    // To end the execution would be to let the thread go on to where it was lost, or to unwind what the one
+    // that hangs works with.
     std::mem::forget(run);
     Some(Story { steps: steps?, waiting: Vec::new(), failures: Vec::new(), end: End::Early(Vec::new()) })
 }
 
-fn steps_to_loss(run: &mut ClosureRun, before: &[Step], last: &Step, lost: &Lost) -> Option<Vec<StoryStep>> {
+fn steps_to_loss(
+    run: &mut ClosureRun,
+    before: &[Step],
+    last: &Step,
+    lost: &LostThread,
+) -> Option<Vec<StoryStep>> {
     let mut steps = Vec::new();
     for step in before {
         let process = run.names().find(&step.process).filter(|&process| run.enabled().contains(process))?;
-        let told = run.step_explained(process, step.choice).ok()?;
-        steps.push(story_step(run, told));
+        let explanation = run.step_explained(process, step.choice).ok()?;
+        steps.push(story_step(run, explanation));
     }
     let process = run.names().find(&last.process)?;
     let (operation, place) = run.comes_to(process)?;
     let note = lost.note(&run.process_name(process));
     let (reads, writes) = (Vec::new(), Vec::new());
-    let told = Explanation { process, operation, reads, writes, note: Some(note), place: Some(place) };
-    steps.push(story_step(run, told));
+    let explanation = Explanation { process, operation, reads, writes, note: Some(note), place: Some(place) };
+    steps.push(story_step(run, explanation));
     Some(steps)
 }
 
-fn story_step(run: &ClosureRun, told: Explanation) -> StoryStep {
-    let Explanation { process, operation, reads, writes, note, place } = told;
+fn story_step(run: &ClosureRun, explanation: Explanation) -> StoryStep {
+    let Explanation { process, operation, reads, writes, note, place } = explanation;
     let path = run.names().display(process).to_string();
     StoryStep { process: path, name: run.process_name(process), operation, reads, writes, note, place }
 }
 
 /// The report of a check that hangs, or that was ended by a signal.
-pub(super) fn lost_report(task: &Task, lost: Lost, story: Option<Story>, patience: Duration) -> Inner {
-    let why = match lost.fate {
-        Fate::Crashed(_) | Fate::Failed => "the search can't go on after this".to_owned(),
-        Fate::Hangs => format!(
+pub(super) fn lost_report(task: &Task, lost: LostThread, story: Option<Story>, timeout: Duration) -> Inner {
+    let why = match lost.loss {
+        Loss::Crash(_) | Loss::InStep => "the search can't go on after this".to_owned(),
+        Loss::Hang => format!(
             "it was given up after {} s without an operation (Checker::hang_timeout)",
-            patience.as_secs_f64()
+            timeout.as_secs_f64()
         ),
     };
     let mut report = task.nothing(format!("{why}; the counts are those of a moment before"));
-    report.counts = task.pulse.counts();
-    report.failures.push(Counterexample {
-        failure: lost.failure(),
-        process: Some(lost.name),
-        executions: None,
-        varies: false,
-        schedule: lost.schedule,
-        story,
-    });
+    report.counts = task.heartbeat.counts();
+    report.failures.push(counterexample(lost.failure(), Some(lost.name), lost.schedule, story));
     report
+}
+
+fn counterexample(
+    failure: Failure,
+    process: Option<String>,
+    schedule: Option<Schedule>,
+    story: Option<Story>,
+) -> Counterexample {
+    Counterexample { failure, process, executions: None, varies: false, schedule, story }
 }
 
 fn progress_line(program: &str, counts: &Counts, share: f64, elapsed: Duration) -> String {

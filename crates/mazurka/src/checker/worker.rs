@@ -1,8 +1,9 @@
 //! The threads that checks run on.
 //!
-//! To begin a thread of the operating system and to wait for its end costs more than a small check. So each thread that
-//! calls checks has a worker, which it keeps from one check to the next. It is not shared with other threads: a worker has
-//! the name of the one that calls, and the test harness captures what it prints as if that one printed it.
+//! To begin a thread of the operating system and to wait for its end costs more than a small check. So each
+//! thread that calls checks has a worker, which it keeps from one check to the next. It is not shared with
+//! other threads: a worker has the name of the one that calls, and the test harness captures what it prints
+//! as if that one printed it.
 
 use std::cell::RefCell;
 use std::io;
@@ -26,8 +27,8 @@ thread_local! {
     static IDLE: RefCell<Option<Worker>> = const { RefCell::new(None) };
 }
 
-/// So often a worker looks for the next job before it goes to sleep: where one check follows another, to be woken up takes
-/// longer than a small check.
+/// So often a worker looks for the next job before it goes to sleep: where one check follows another, to be
+/// woken up takes longer than a small check.
 const LOOKS: usize = 50;
 
 /// Waits for the next job; none if there will be none.

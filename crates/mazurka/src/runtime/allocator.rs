@@ -10,6 +10,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr;
 
 use mazurka_program::ProcessId;
+use mazurka_threads::lifetime::Reset;
 
 use super::heap::{self, Maker};
 use super::identity::Base;
@@ -142,14 +143,16 @@ pub(crate) struct Log {
     paused: bool,
 }
 
+/// Forgets everything.
+impl Reset for Log {
+    fn reset(&mut self) {
+        self.len = 0;
+    }
+}
+
 impl Log {
     pub(crate) const fn new() -> Log {
         Log { entries: ptr::null_mut(), len: 0, capacity: 0, process: ProcessId(0), step: 0, paused: false }
-    }
-
-    /// Forgets everything: a new execution begins.
-    pub(crate) fn clear(&mut self) {
-        self.len = 0;
     }
 
     /// Who allocates from now on.
@@ -260,7 +263,7 @@ mod tests {
         assert_eq!(log.name(1031), heap(2, 0, 8, 1, 7));
         assert_eq!(log.name(1000 + 999 * 16 + 15), heap(1, 4, 16, 999, 15));
         assert_eq!(log.name(1000 + 1000 * 16), None);
-        log.clear();
+        log.reset();
         assert_eq!(log.name(1000), None);
     }
 }

@@ -13,9 +13,10 @@
 use std::panic::Location as Caller;
 
 use mazurka_program::{AccessKind, Location, ProcessId, Stop};
+use mazurka_threads::lifetime::Reset;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::World;
+use super::Runtime;
 use super::identity::OwnKind;
 use super::operation::{Operation, Step};
 
@@ -49,8 +50,8 @@ struct Handle {
     made: &'static Caller<'static>,
 }
 
-impl Arcs {
-    pub(super) fn clear(&mut self) {
+impl Reset for Arcs {
+    fn reset(&mut self) {
         self.handles.clear();
     }
 }
@@ -91,11 +92,11 @@ pub(crate) struct Act<'a> {
     pub(crate) really: &'a mut dyn FnMut(bool),
 }
 
-impl World {
+impl Runtime {
     /// Whether `Arc`s of a type are followed.
     #[inline]
     pub(crate) fn follows(&self, name: &'static str) -> bool {
-        !self.arcs.followed.is_empty() && self.arcs.followed.contains(name)
+        !self.execution.arcs.followed.is_empty() && self.execution.arcs.followed.contains(name)
     }
 
     /// The location of the first handle of what lives at an address.
@@ -111,13 +112,13 @@ impl World {
 
     /// Where a handle of what lives at an address was made.
     pub(crate) fn where_made(&self, address: usize, handle: Location) -> Option<&'static Caller<'static>> {
-        let handles = self.arcs.handles.get(&address)?;
+        let handles = self.execution.arcs.handles.get(&address)?;
         handles.iter().find(|other| other.location == handle).map(|handle| handle.made)
     }
 
     fn root_handle(&mut self, address: usize, alive: bool, made: &'static Caller<'static>) -> Location {
-        let (location, children) = self.two_locations(self.running);
-        let handles = self.arcs.handles.entry(address).or_default();
+        let (location, children) = self.two_locations(self.execution.schedule.running);
+        let handles = self.execution.arcs.handles.entry(address).or_default();
         // Something else may have lived there.
         handles.clear();
         handles.push(Handle { path: vec![location], location, children, strong: true, alive, made });
@@ -134,7 +135,7 @@ impl World {
         made: &'static Caller<'static>,
     ) -> Location {
         let (location, children) = self.two_locations(process);
-        let handles = self.arcs.handles.entry(address).or_default();
+        let handles = self.execution.arcs.handles.entry(address).or_default();
         let parent = handles.iter().find(|handle| handle.location == parent);
         let mut path = parent.map_or(Vec::new(), |parent| parent.path.clone());
         path.push(location);
@@ -150,7 +151,7 @@ impl World {
 
 impl Act<'_> {
     fn handles<'a>(&self, step: &'a Step<'_>) -> &'a [Handle] {
-        step.world.arcs.handles.get(&self.address).map_or(&[], Vec::as_slice)
+        step.runtime.execution.arcs.handles.get(&self.address).map_or(&[], Vec::as_slice)
     }
 
     /// Goes through the other handles, reading the strong ones (or all), up to the first of these that lives. Tells whether
@@ -191,7 +192,7 @@ impl Act<'_> {
 
     fn set_alive(&self, step: &mut Step<'_>, alive: bool) {
         step.touch(self.handle, AccessKind::Write);
-        let handles = step.world.arcs.handles.get_mut(&self.address);
+        let handles = step.runtime.execution.arcs.handles.get_mut(&self.address);
         for handle in handles.into_iter().flatten().filter(|handle| handle.location == self.handle) {
             handle.alive = alive;
         }
@@ -203,7 +204,7 @@ impl Act<'_> {
             step.touch(children, AccessKind::Update);
         }
         let (process, place) = (step.process, step.place);
-        let made = step.world.child_handle(process, self.address, self.handle, strong, place);
+        let made = step.runtime.child_handle(process, self.address, self.handle, strong, place);
         step.touch(made, AccessKind::Write);
         self.made = Some(made);
     }
@@ -211,10 +212,10 @@ impl Act<'_> {
 
 impl Operation for Act<'_> {
     fn perform(&mut self, step: &mut Step<'_>) {
-        if step.world.foresee {
+        if step.runtime.search.foresee {
             let message =
                 "an Arc whose count or whose last drop matters is not supported by source; use optimal";
-            step.world.fail(Stop::Bound(message.to_owned()));
+            step.runtime.fail(Stop::Unsupported(message.to_owned()));
         }
         match self.deed {
             Deed::Clone { strong } => self.create(step, strong),
@@ -271,7 +272,7 @@ impl Operation for Act<'_> {
         (self.really)(self.yes);
     }
 
-    fn describe(&self, _world: &World) -> String {
+    fn describe(&self, _world: &Runtime) -> String {
         self.name.to_owned()
     }
 }

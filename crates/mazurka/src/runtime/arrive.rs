@@ -5,19 +5,18 @@ use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind};
 use std::ptr::NonNull;
 
 use corosensei::Yielder;
-use mazurka_program::{GuardId, Location, ProcessId, Stop};
+use mazurka_program::{Guard, ProcessId, Stop};
 
-use super::cells::Until;
 use super::operation::{Nature, Operation, Step, Wait};
 use super::process::{Body, Panicked, Pending, Resume, Status};
 use super::spin::{Frame, Registers, wipe_leftovers};
-use super::{Captured, UNFIT, World, panics, with_world};
+use super::{Runtime, UNFIT, panics, with_runtime};
 
 /// Where every coroutine begins.
 pub(super) fn enter(yielder: NonNull<Yielder<Resume, ()>>, resume: Resume, body: Body) {
-    with_world(|world| {
-        let me = world.running;
-        world.process_mut(me).set_yielder(yielder);
+    with_runtime(|runtime| {
+        let me = runtime.execution.schedule.running;
+        runtime.process_mut(me).set_yielder(yielder);
     });
     if resume == Resume::End {
         // It never started. Its captures are dropped while it unwinds, as those of the others are: operations of their
@@ -45,25 +44,30 @@ pub(crate) fn is_end_of_execution(payload: &(dyn std::any::Any + Send)) -> bool 
 /// The running process ends with a panic that nobody has been told of.
 pub(crate) fn note_panic(payload: &(dyn std::any::Any + Send)) {
     let message = panics::message_of(payload);
-    with_world(|world| {
-        let process = world.running;
-        let seen =
-            world.last_panic.take().filter(|panic| panic.process == process && panic.message == message);
+    with_runtime(|runtime| {
+        let process = runtime.execution.schedule.running;
+        let seen = runtime
+            .execution
+            .last_panic
+            .take()
+            .filter(|panic| panic.process == process && panic.message == message);
         let place = seen.and_then(|panic| panic.place);
-        world.panics.push(Panicked { process, told: false, message, place });
+        runtime.execution.panics.push(Panicked { process, told: false, message, place });
     });
 }
 
 /// The body of a thread has ended: its thread-local variables are dropped, those made last first. A destructor may make
 /// others, but not those that were dropped.
 pub(crate) fn end_of_thread() {
-    if with_world(|world| world.process(world.running).locals.is_empty()) == Some(true) {
+    if with_runtime(|runtime| runtime.process(runtime.execution.schedule.running).locals.is_empty())
+        == Some(true)
+    {
         return;
     }
     loop {
-        let last = with_world(|world| {
-            let me = world.running;
-            world.process_mut(me).locals.iter_mut().rev().find_map(|local| local.1.take())
+        let last = with_runtime(|runtime| {
+            let me = runtime.execution.schedule.running;
+            runtime.process_mut(me).locals.iter_mut().rev().find_map(|local| local.1.take())
         });
         match last.flatten() {
             Some(local) => drop(local),
@@ -74,7 +78,8 @@ pub(crate) fn end_of_thread() {
 
 /// Suspends the running process until its next turn.
 fn suspend() {
-    let yielder = with_world(|world| world.process(world.running).yielder()).flatten();
+    let yielder =
+        with_runtime(|runtime| runtime.process(runtime.execution.schedule.running).yielder()).flatten();
     yielder.into_iter().for_each(suspend_with);
 }
 
@@ -102,7 +107,7 @@ pub(crate) fn stop_here() {
 /// Stops the running process, which can't go on without an operation that was not done since its execution is abandoned.
 pub(crate) fn stop_without(place: &'static Caller<'static>) -> ! {
     if std::thread::panicking() {
-        with_world(|world| world.give_up(place));
+        with_runtime(|runtime| runtime.give_up(place));
     }
     loop {
         stop_here();
@@ -122,7 +127,7 @@ pub(crate) fn operate(operation: &mut dyn Operation, place: &'static Caller<'sta
 #[inline(never)]
 fn operate_from(operation: &mut dyn Operation, place: &'static Caller<'static>, registers: &Registers) {
     // SAFETY: the operation stays where it is while this function does not return.
-    let arrival = with_world(|world| unsafe { world.come_to(operation, place, registers) });
+    let arrival = with_runtime(|runtime| unsafe { runtime.come_to(operation, place, registers) });
     arrival.into_iter().for_each(Arrival::wait);
 }
 
@@ -149,7 +154,7 @@ impl Arrival {
     }
 }
 
-impl World {
+impl Runtime {
     /// The running process comes to an operation. Inlined where the operation is known, which makes most of it vanish.
     ///
     /// # Safety
@@ -161,20 +166,21 @@ impl World {
         place: &'static Caller<'static>,
         registers: &Registers,
     ) -> Arrival {
-        if self.ending || std::thread::panicking() {
+        if self.execution.ending || std::thread::panicking() {
             return self.operate_at_once(operation, place);
         }
         let spin = match self.suspects(place) && operation.wait() == Wait::Nothing {
-            true => self.spin(place, Frame::new(registers, self.process(self.running).bottom())),
+            true => self
+                .spin(place, Frame::new(registers, self.process(self.execution.schedule.running).bottom())),
             false => None,
         };
-        if self.scripted > 0 {
+        if self.search.scripted > 0 {
             if self.is_scripted(place) && self.follow_script(operation, place, registers.top(), spin) {
                 return Arrival::Done;
             }
             self.check_next(place);
         }
-        if self.fatal.is_some() {
+        if self.search.fatal.is_some() {
             return Arrival::Stuck;
         }
         // SAFETY: the caller vouches for it.
@@ -193,21 +199,12 @@ impl World {
         top: usize,
         spin: Option<Wait>,
     ) -> Arrival {
-        let me = self.running;
-        self.operations += 1;
+        let me = self.execution.schedule.running;
+        self.execution.operations += 1;
         let Nature { wait, plain, branches } = operation.nature();
         let (wait, spins) = (spin.unwrap_or(wait), spin.is_some());
-        let guard = match wait {
-            Wait::Guard { location, until } => self.capture(location, until),
-            _ => GuardId(0),
-        };
-        self.branching += u32::from(branches);
-        if matches!(wait, Wait::Nothing) {
-            self.enabled.insert(me);
-        } else {
-            self.guarded.insert(me);
-            self.changed = true;
-        }
+        let guard = self.guard_of(wait);
+        self.execution.schedule.arrive(me, wait != Wait::Nothing, branches);
         let process = self.process_mut(me);
         // SAFETY: the caller vouches for it.
         let operation = unsafe { Pending::keep(operation) };
@@ -219,30 +216,36 @@ impl World {
     /// A process takes the step of the operation that it is at.
     #[inline]
     pub(super) fn leave(&mut self, process: ProcessId, pending: Pending) {
-        self.shown.pulse.operation(pending.place);
-        if !matches!(pending.wait, Wait::Nothing) {
-            self.guarded.remove(process);
-        }
-        self.branching -= u32::from(pending.branches);
+        self.search.heartbeat.operation(pending.place);
+        self.execution.schedule.leave(process, pending.wait != Wait::Nothing, pending.branches);
     }
 
-    pub(super) fn capture(&mut self, location: Location, until: Until) -> GuardId {
-        self.guards.push(Captured { location, until });
-        match until {
-            Until::Differs(spin) => {
-                let reads = std::mem::take(&mut self.spins[spin as usize]);
-                reads.iter().for_each(|read| self.cells.watch(read.0));
-                self.spins[spin as usize] = reads;
+    /// The guard of a step that waits for what others can undo. What it reads is watched from now on.
+    #[inline(always)]
+    pub(super) fn guard_of(&mut self, wait: Wait) -> Option<Guard> {
+        match wait {
+            Wait::Nothing | Wait::Own => None,
+            Wait::Guard { location, until } => {
+                self.execution.values.watch(location);
+                Some(self.search.guards.until(location, until))
             }
-            _ => self.cells.watch(location),
+            Wait::Change(guard) => {
+                self.watch_loop(guard);
+                Some(guard)
+            }
         }
-        GuardId(self.guards.len() as u32 - 1)
+    }
+
+    #[cold]
+    fn watch_loop(&mut self, guard: Guard) {
+        let reads = self.search.guards.reads(guard.id);
+        reads.iter().for_each(|read| self.execution.values.watch(read.0));
     }
 
     /// The running process unwinds and can't go on, nor be suspended.
     #[cold]
     fn give_up(&mut self, place: &'static Caller<'static>) {
-        self.spoiled = true;
+        self.search.spoiled = true;
         UNFIT.set(true);
         let message = format!(
             "{} would have to wait at {place} while it unwinds; that is not supported",
@@ -253,8 +256,13 @@ impl World {
 
     /// The running process, for people, and with what it panicked.
     fn who_unwinds(&self) -> String {
-        let name = self.name_of(self.running);
-        match self.last_panic.as_ref().filter(|panic| panic.process == self.running) {
+        let name = self.name_of(self.execution.schedule.running);
+        match self
+            .execution
+            .last_panic
+            .as_ref()
+            .filter(|panic| panic.process == self.execution.schedule.running)
+        {
             Some(panic) => {
                 let at = panic.place.as_ref().map_or(String::new(), |place| format!(" at {place}"));
                 format!("thread `{name}`, which panicked{at} ({}),", panic.message)
@@ -266,17 +274,17 @@ impl World {
     /// Does an operation of a process that unwinds, as part of the step in which it began to. It must not have to wait: a
     /// process can't be suspended while it unwinds.
     fn operate_at_once(&mut self, operation: &mut dyn Operation, place: &'static Caller<'static>) -> Arrival {
-        let me = self.running;
+        let me = self.execution.schedule.running;
         if !std::thread::panicking() {
             // Somebody caught the end of the execution and went on.
             return Arrival::Stuck;
         }
         let ready = match operation.wait() {
             Wait::Nothing => true,
-            Wait::Guard { location, until } => until.holds(self.cells.get(location)),
-            Wait::Own => operation.ready(self, me),
+            Wait::Guard { location, until } => until.holds(self.value(location)),
+            Wait::Change(_) | Wait::Own => operation.ready(self, me),
         };
-        if !ready && self.ending {
+        if !ready && self.execution.ending {
             // Nobody is interested any longer: a destructor that joins a thread, say, goes on without.
             return Arrival::Done;
         }
@@ -284,21 +292,21 @@ impl World {
             self.give_up(place);
             return Arrival::Stuck;
         }
-        if !self.ending && operation.branches() && operation.alternatives(self) > 1 {
+        if !self.execution.ending && operation.branches() && operation.alternatives(self) > 1 {
             let message = format!(
                 "{} comes to a step with several outcomes at {place} while it unwinds; that is not supported",
                 self.who_unwinds()
             );
             self.fail(Stop::Unsupported(message));
         }
-        self.unwound += 1;
-        self.operations += 1;
+        self.step.unwound += 1;
+        self.execution.operations += 1;
         // The step that it is part of has been counted already.
-        let depth = self.depth;
-        self.depth = depth.saturating_sub(1);
-        operation.perform(&mut Step { world: self, process: me, choice: 0, place });
-        self.depth = depth;
-        if self.story.is_some() {
+        let depth = self.execution.schedule.depth;
+        self.execution.schedule.depth = depth.saturating_sub(1);
+        operation.perform(&mut Step { runtime: self, process: me, choice: 0, place });
+        self.execution.schedule.depth = depth;
+        if self.step.story.is_some() {
             self.tell_unwinding(operation);
         }
         Arrival::Done

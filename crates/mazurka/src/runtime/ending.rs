@@ -6,10 +6,11 @@
 //! found out that a destructor panics on the way.
 
 use mazurka_program::{ProcessId, Stop};
+use mazurka_threads::lifetime::Reset;
 
 use super::operation::Step;
 use super::process::{Resume, Status};
-use super::{UNFIT, World};
+use super::{Runtime, UNFIT};
 
 /// So many steps are taken to bring an execution to its end that nobody is interested in.
 const MAX_STEPS: u32 = 10_000;
@@ -20,57 +21,55 @@ const MAX_CATCHES: u32 = 100;
 /// So many processes of a search may be given up.
 const MAX_ABANDONED: u32 = 1_000;
 
-impl World {
+impl Runtime {
     /// Ends the execution, however far it has come.
     pub(super) fn end_execution(&mut self) {
-        self.scripted = 0;
-        self.leaving = true;
-        if self.runs_out && !self.spoiled && self.fatal.is_none() {
+        self.search.scripted = 0;
+        self.execution.leaving = true;
+        if self.search.runs_out && !self.search.spoiled && self.search.fatal.is_none() {
             self.run_out();
         }
-        self.ending = true;
-        while let Some(process) = self.created.pop() {
+        self.execution.ending = true;
+        while let Some(process) = self.execution.schedule.created.pop() {
             self.end_process(process);
         }
-        (self.ending, self.leaving) = (false, false);
-        self.starting.clear();
-        self.enabled.clear();
-        self.guarded.clear();
-        self.branching = 0;
-        self.log.clear();
+        (self.execution.ending, self.execution.leaving) = (false, false);
+        self.execution.schedule.starting.clear();
+        self.execution.schedule.forget_arrivals();
+        self.execution.log.reset();
     }
 
     /// Takes steps, in no particular order, until nobody can.
     fn run_out(&mut self) {
-        self.story = None;
+        self.step.story = None;
         for _ in 0..MAX_STEPS {
-            let Some(process) = self.enabled.iter().next() else { return };
-            if self.shown.pulse.is_time_up() {
+            let Some(process) = self.execution.schedule.enabled.iter().next() else { return };
+            if self.search.heartbeat.is_time_up() {
                 return;
             }
-            self.label.clear();
-            self.enabled.remove(process);
-            self.running = process;
+            self.step.label.clear();
+            self.execution.schedule.enabled.remove(process);
+            self.execution.schedule.running = process;
             if let Some(pending) = self.process_mut(process).pending.take() {
                 self.leave(process, pending);
                 // SAFETY: the process is parked at it, and nobody else refers to it.
                 #[allow(unsafe_code)]
                 let operation = unsafe { pending.operation_mut() };
-                operation.perform(&mut Step { world: self, process, choice: 0, place: pending.place });
+                operation.perform(&mut Step { runtime: self, process, choice: 0, place: pending.place });
             }
-            self.depth += 1;
+            self.execution.schedule.depth += 1;
             self.process_mut(process).events += 1;
             self.resume(process, Resume::Go);
-            while let Some(child) = self.starting.pop() {
-                if self.fatal.is_some() || self.embark(child).is_err() {
+            while let Some(child) = self.execution.schedule.starting.pop() {
+                if self.search.fatal.is_some() || self.embark(child).is_err() {
                     return;
                 }
                 self.resume(child, Resume::Go);
             }
-            if self.fatal.is_some() {
+            if self.search.fatal.is_some() {
                 return;
             }
-            if self.changed {
+            if self.execution.schedule.changed {
                 self.refresh();
             }
         }
@@ -79,9 +78,9 @@ impl World {
     fn abandon(&mut self, process: ProcessId) {
         self.process_mut(process).abandon();
         UNFIT.set(true);
-        self.abandoned += 1;
-        if self.abandoned == MAX_ABANDONED {
-            let why = match self.leaves_stacks {
+        self.search.abandoned += 1;
+        if self.search.abandoned == MAX_ABANDONED {
+            let why = match self.search.leaves_stacks {
                 true => "were left where they waited, since a destructor panics when its thread can't go on",
                 false => "caught the panic by which an execution is ended, again and again",
             };
@@ -90,13 +89,13 @@ impl World {
     }
 
     fn end_process(&mut self, process: ProcessId) {
-        let leaves = self.spoiled || self.leaves_stacks;
+        let leaves = self.search.spoiled || self.search.leaves_stacks;
         if self.process(process).body.is_some() && (leaves || self.embark(process).is_err()) {
             std::mem::forget(self.process_mut(process).body.take());
         }
         let mut catches = 0;
         while self.process(process).has_routine() {
-            if self.spoiled || self.leaves_stacks || catches == MAX_CATCHES {
+            if self.search.spoiled || self.search.leaves_stacks || catches == MAX_CATCHES {
                 self.abandon(process);
                 break;
             }

@@ -5,46 +5,34 @@
 
 use mazurka_program::{AccessKind, Failure, FailureKind, ProcessId, Stop};
 
+use mazurka_threads::lifetime::Reset;
+use mazurka_threads::races::WHOLE;
+
 use super::process::{self, Body, Resume, Status};
 use super::run::MAIN;
-use super::{Panicked, UNFIT, WORLD, World, overflow, place_of};
+use super::{Panicked, RUNTIME, Runtime, UNFIT, overflow, place_of};
 
-impl World {
+impl Runtime {
     /// Begins an execution: process 0 will run the body.
     pub(crate) fn begin_execution(&mut self, body: Body) {
-        self.stamp = self.stamps.next().unwrap_or_else(|| {
-            self.stamps = super::identity::new_stamps();
-            self.stamps.next().unwrap_or_default()
+        self.execution.reset();
+        let stamps = &mut self.search.stamps;
+        self.execution.stamp = stamps.next().unwrap_or_else(|| {
+            *stamps = super::identity::new_stamps();
+            stamps.next().unwrap_or_default()
         });
-        self.cells.begin(self.stamp);
-        self.depth = 0;
-        self.guards.clear();
-        self.spins.clear();
-        self.failures.clear();
-        self.assumed = false;
-        self.last_panic = None;
-        self.panics.clear();
-        self.acquired.clear();
-        self.poisoned.clear();
-        self.shown.met.clear();
-        self.waiters.clear();
-        self.statics.clear();
-        self.arcs.clear();
-        self.races.clear();
-        self.living.clear();
-        self.operations = 0;
-        let main = self.names.child(None, 0);
+        let main = self.search.names.child(None, 0);
         debug_assert_eq!(main, MAIN);
         let name = self.processes.get_mut(main.index()).and_then(|before| before.name.take());
         self.add(main, body);
         self.process_mut(main).name = Some(name.unwrap_or_else(|| "main".into()));
         self.announce(main);
-        self.starting.push(main);
+        self.execution.schedule.starting.push(main);
     }
 
     /// Gives a process a stack.
     pub(super) fn embark(&mut self, process: ProcessId) -> std::io::Result<()> {
-        self.processes[process.0 as usize].embark(&mut self.stacks)
+        self.processes[process.0 as usize].embark(&mut self.search.stacks)
     }
 
     /// Runs a process until it suspends itself or ends.
@@ -53,7 +41,7 @@ impl World {
         self.resume_here(process, with);
     }
 
-    /// As [`World::resume`]. Inlined where it is done most: after a switch, each return from a function is one that the
+    /// As [`Runtime::resume`]. Inlined where it is done most: after a switch, each return from a function is one that the
     /// processor does not foresee.
     #[inline(always)]
     pub(super) fn resume_here(&mut self, process: ProcessId, with: Resume) {
@@ -61,16 +49,16 @@ impl World {
         let (events, limit) = (state.events, state.stack.0);
         let Some(routine) = state.routine() else { return };
         state.status = Status::Running;
-        self.running = process;
-        self.log.set_process(process, events);
-        let world: *mut World = self;
-        let before = WORLD.with(|cell| cell.replace(world));
-        self.shown.pulse.turn(process);
+        self.execution.schedule.running = process;
+        self.execution.log.set_process(process, events);
+        let runtime: *mut Runtime = self;
+        let before = RUNTIME.with(|cell| cell.replace(runtime));
+        self.search.heartbeat.turn(process);
         // SAFETY: the coroutine is that of a process which is parked or has not been started; it stays where it is, since
         // nobody but the scheduler, who waits for it here, takes coroutines away.
         let ended = unsafe { process::resume(routine, limit, with) };
-        self.shown.pulse.turn_is_over();
-        WORLD.with(|cell| cell.set(before));
+        self.search.heartbeat.turn_is_over();
+        RUNTIME.with(|cell| cell.set(before));
         if ended {
             self.has_ended(process);
         }
@@ -79,14 +67,14 @@ impl World {
     /// The coroutine of a process has come to its end.
     #[inline(never)]
     fn has_ended(&mut self, process: ProcessId) {
-        self.processes[process.0 as usize].disembark(&mut self.stacks);
+        self.processes[process.0 as usize].disembark(&mut self.search.stacks);
         if overflow::take_overflow() {
             self.report_overflow(process);
         }
         if overflow::take_abort() {
             self.report_abort(process);
         }
-        if self.scripted > 0 {
+        if self.search.scripted > 0 {
             self.check_end(process);
         }
         self.finish(process);
@@ -98,7 +86,7 @@ impl World {
         let message = format!(
             "{} overflowed its stack of {} KiB; Checker::stack_size makes stacks larger, and thread::Builder::stack_size one",
             self.name_of(process),
-            self.process(process).size_among(&self.stacks) / 1024
+            self.process(process).size_among(&self.search.stacks) / 1024
         );
         let (kind, place) = (FailureKind::StackOverflow, None);
         self.fail(Stop::Broken(Failure { kind, message, place, process: Some(process) }));
@@ -107,8 +95,8 @@ impl World {
     #[cold]
     fn report_abort(&mut self, process: ProcessId) {
         UNFIT.set(true);
-        self.spoiled |= std::thread::panicking();
-        if self.ending {
+        self.search.spoiled |= std::thread::panicking();
+        if self.execution.ending {
             return self.discover_bomb();
         }
         let message = format!(
@@ -122,24 +110,23 @@ impl World {
     /// A process has come to its end.
     fn finish(&mut self, process: ProcessId) {
         self.process_mut(process).status = Status::Finished;
-        if self.ending {
+        if self.execution.ending {
             return;
         }
         let end = self.end_of(process);
-        self.label.touch(end, AccessKind::Write);
-        if self.races.enabled {
-            self.races.release(process, end, 0);
+        self.step.label.touch(end, AccessKind::Write);
+        if self.execution.races.enabled {
+            self.execution.races.release(process, end, WHOLE);
         }
-        let depth = self.depth;
-        self.cells.set(end, 1, depth);
-        self.changed = true;
+        self.execution.values.set(end, 1, self.execution.schedule.depth);
+        self.execution.schedule.changed = true;
     }
 
     /// No process can take a step: what went wrong without anybody having been told is a failure.
     pub(super) fn conclude(&mut self) {
         self.report_livelock();
         self.report_intrusion();
-        let mut panics = std::mem::take(&mut self.panics);
+        let mut panics = std::mem::take(&mut self.execution.panics);
         if panics.iter().any(|panic| !panic.told) {
             // Who unwraps the result of a join panics because of another panic: that one is the cause.
             let words = ["`Err` value: Any", "`Err` value: PoisonError", "a scoped thread panicked"];
@@ -147,7 +134,7 @@ impl World {
             let cause = panics.iter().any(|panic| !panic.told && passed_on(panic));
             panics.retain(|panic| cause || !panic.told);
             panics.sort_by_key(passed_on);
-            self.failures.extend(panics.drain(..).map(failure_of));
+            self.execution.findings.failures.extend(panics.drain(..).map(failure_of));
         }
         // What processes allocated for those whom somebody was told of.
         drop(panics);
@@ -156,7 +143,7 @@ impl World {
 
     /// Who spins when nobody can take a step spins forever.
     fn report_livelock(&mut self) {
-        for &process in &self.created {
+        for &process in &self.execution.schedule.created {
             let Some(pending) = self.process(process).pending.filter(|pending| pending.spins) else {
                 continue;
             };
@@ -166,7 +153,7 @@ impl World {
                 pending.operation().describe(self)
             );
             let (kind, place) = (FailureKind::Livelock, Some(place_of(pending.place)));
-            self.failures.push(Failure { kind, message, place, process: Some(process) });
+            self.execution.findings.failures.push(Failure { kind, message, place, process: Some(process) });
             return;
         }
     }

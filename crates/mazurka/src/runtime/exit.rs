@@ -4,11 +4,11 @@
 //! can't be prevented, but it can be told: with a sentence and with another status.
 #![allow(unsafe_code)]
 
-use crate::checker::pulse::Pulse;
+use crate::checker::heartbeat::Heartbeat;
 
 /// Ends the process of the operating system because of a check that crashed, without memory and without a handler of the end.
-pub(crate) fn with_last_words(pulse: &Pulse) -> ! {
-    pulse.last_words(&mut |bytes| {
+pub(crate) fn with_last_words(heartbeat: &Heartbeat) -> ! {
+    heartbeat.last_words(&mut |bytes| {
         // If they can't be written, there is nobody to be told. The stream has no buffer.
         let _ = std::io::Write::write_all(&mut std::io::stderr(), bytes);
     });
@@ -33,7 +33,7 @@ pub(super) fn install_handler() {}
 
 #[cfg(unix)]
 extern "C" fn at_exit() {
-    if super::world().is_some() {
+    if super::in_check() {
         let words = b"mazurka: std::process::exit was called within a check; that ends all tests of this process, so it \
                       is reported as a failure (status 101)\n";
         // SAFETY: the bytes are there; `_exit` ends the process here, since to go on is what was asked not to be done.

@@ -1,22 +1,20 @@
 //! What people are told: of steps, of values and where they came from, of who waits for what.
 
-use std::panic::Location as Caller;
 use std::ptr;
-use std::sync::Arc;
 
 use mazurka_program::{
     Explain, Explanation, Label, Location, Observed, Place, ProcessId, Run, Stop, WaitExplanation,
 };
 
-use super::operation::{Operation, Story};
+use super::operation::{Operation, StepAccount};
 use super::process::Status;
 use super::run::{ClosureRun, MAIN};
-use super::{World, place_of};
-use crate::checker::pulse::{Member, Pulse};
+use super::{Runtime, place_of};
+use crate::checker::heartbeat::ThreadEntry;
 
 /// What is told of a step, before its process goes on and its operation is gone.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct StepText {
     operation: String,
     reads: Vec<Observed>,
     writes: Vec<Observed>,
@@ -28,35 +26,19 @@ pub(crate) struct Told {
 /// So many characters of a panic's message are told beside its step.
 const LONGEST_MESSAGE: usize = 64;
 
-/// What is kept for people while nobody asks yet.
-pub(crate) struct Shown {
-    pub(super) pulse: Arc<Pulse>,
-    /// The locations that this execution has met, in that order.
-    pub(super) met: Vec<Location>,
-    /// Of the processes that were announced to who watches: where each was created.
-    announced: Vec<Option<&'static Caller<'static>>>,
-}
-
-impl Shown {
-    /// For who watches, with room for locations.
-    pub(super) fn new(pulse: &Arc<Pulse>, met: Vec<Location>) -> Shown {
-        Shown { pulse: pulse.clone(), met, announced: Vec::new() }
-    }
-}
-
-impl World {
+impl Runtime {
     /// Tells who watches of a process. Costs next to nothing if it is known.
     pub(super) fn announce(&mut self, process: ProcessId) {
         let (name, created) = (self.process(process).name.as_deref(), self.process(process).created);
-        let known = match self.shown.announced.get(process.index()) {
+        let known = match self.search.announced.get(process.index()) {
             None => false,
             Some(&announced) => announced.map(ptr::from_ref) == created.map(ptr::from_ref),
         };
         if known && (name.is_none() || process == MAIN) {
             return;
         }
-        self.shown.pulse.member(&self.names, process, name, created);
-        let announced = &mut self.shown.announced;
+        self.search.heartbeat.member(&self.search.names, process, name, created);
+        let announced = &mut self.search.announced;
         if announced.len() <= process.index() {
             announced.resize(process.index() + 1, None);
         }
@@ -65,15 +47,15 @@ impl World {
 
     #[cold]
     pub(super) fn tell_read(&mut self, location: Location, value: u64) {
-        let writer = self.cells.writer(location);
-        if let Some(story) = &mut self.story {
+        let writer = self.execution.values.writer(location);
+        if let Some(story) = &mut self.step.story {
             story.reads.push((location, value, writer));
         }
     }
 
     #[cold]
     pub(super) fn tell_write(&mut self, location: Location, value: u64) {
-        if let Some(story) = &mut self.story {
+        if let Some(story) = &mut self.step.story {
             story.writes.push((location, value));
         }
     }
@@ -81,28 +63,29 @@ impl World {
     /// Puts what a step did into words.
     #[cold]
     pub(super) fn tell(&mut self, operation: &dyn Operation) {
-        let Some(story) = self.story.replace(Story::default()) else { return };
+        let Some(story) = self.step.story.replace(StepAccount::default()) else { return };
         let (reads, writes) =
             story.observed(|location| self.name_of_location(location), |value| operation.show(value));
         let operation = operation.describe(self);
-        self.told = Told { operation, reads, writes, note: story.note, unwinding: Vec::new() };
+        self.step.told = StepText { operation, reads, writes, note: story.note, unwinding: Vec::new() };
     }
 
     /// Puts into words what a process does while it unwinds: all of that is one step.
     #[cold]
     pub(super) fn tell_unwinding(&mut self, operation: &dyn Operation) {
-        let Some(story) = self.story.replace(Story::default()) else { return };
+        let Some(story) = self.step.story.replace(StepAccount::default()) else { return };
         let mut what = operation.describe(self);
         if let Some(note) = story.note {
             what += &format!(" {note}");
         }
-        self.told.unwinding.push(what);
+        self.step.told.unwinding.push(what);
     }
 
     /// The message of the panic from which a process unwound, and its place. At the end of an execution it is a failure.
     fn panic_of(&self, process: ProcessId) -> Option<(&str, Option<&Place>)> {
-        let panics = self.panics.iter().rev().filter(|panic| panic.process == process);
-        let failures = self.failures.iter().rev().filter(|failure| failure.process == Some(process));
+        let panics = self.execution.panics.iter().rev().filter(|panic| panic.process == process);
+        let failures =
+            self.execution.findings.failures.iter().rev().filter(|failure| failure.process == Some(process));
         let panics = panics.map(|panic| (panic.message.as_str(), panic.place.as_ref()));
         panics.chain(failures.map(|failure| (failure.message.as_str(), failure.place.as_ref()))).next()
     }
@@ -110,7 +93,7 @@ impl World {
     /// Who holds a lock, and since when.
     pub(crate) fn held_since(&self, location: Location, holder: ProcessId) -> String {
         let name = self.name_of(holder);
-        match self.acquired.iter().rev().find(|taken| taken.0 == location && taken.1 == holder) {
+        match self.execution.acquired.iter().rev().find(|taken| taken.0 == location && taken.1 == holder) {
             Some((_, _, place)) => format!("held by {name} since {}:{}", place.file(), place.line()),
             None => format!("held by {name}"),
         }
@@ -119,11 +102,11 @@ impl World {
     /// The name of a location for people. Of several with one name, the second that the execution met is `name#2`.
     pub(crate) fn name_of_location(&self, location: Location) -> String {
         let name = |location: Location| {
-            let what = self.described.get(location.0 as usize).copied().flatten()?;
+            let what = self.search.described.get(location.0 as usize).copied().flatten()?;
             Some(crate::source::name(what.kind, what.created))
         };
         let Some(own) = name(location) else { return "something".to_owned() };
-        let earlier = self.shown.met.iter().take_while(|&&met| met != location);
+        let earlier = self.execution.met.iter().take_while(|&&met| met != location);
         match earlier.filter(|&&met| name(met).as_ref() == Some(&own)).count() {
             0 => own,
             others => format!("{own}#{}", others + 1),
@@ -135,9 +118,9 @@ impl World {
         let member = |process: ProcessId| {
             let state = self.process(process);
             let name = state.name.as_deref().map(str::to_owned);
-            Member { path: self.names.path(process), name, created: state.created }
+            ThreadEntry { path: self.search.names.path(process), name, created: state.created }
         };
-        let others = self.created.iter().copied().map(member);
+        let others = self.execution.schedule.created.iter().copied().map(member);
         process_name(&member(process), others)
     }
 }
@@ -152,7 +135,7 @@ fn shortened(message: &str) -> String {
 }
 
 /// The name of a thread for people: its own, that of the variable that its handle is put into, or a number.
-pub(crate) fn process_name(member: &Member, others: impl Iterator<Item = Member>) -> String {
+pub(crate) fn process_name(member: &ThreadEntry, others: impl Iterator<Item = ThreadEntry>) -> String {
     if let Some(name) = &member.name {
         return name.clone();
     }
@@ -162,7 +145,7 @@ pub(crate) fn process_name(member: &Member, others: impl Iterator<Item = Member>
         return format!("thread {}", numbers.join("."));
     };
     // A loop creates several at one place.
-    let family = |other: &Member| {
+    let family = |other: &ThreadEntry| {
         other.created == member.created && other.name.is_none() && other.path.len() == member.path.len()
     };
     match others.filter(|other| family(other) && other.path < member.path).count() {
@@ -174,29 +157,30 @@ pub(crate) fn process_name(member: &Member, others: impl Iterator<Item = Member>
 impl ClosureRun {
     /// What a process does next, and where.
     pub(crate) fn comes_to(&self, process: ProcessId) -> Option<(String, Place)> {
-        let pending = self.world.process(process).pending?;
-        Some((pending.operation().describe(&self.world), place_of(pending.place)))
+        let pending = self.runtime.process(process).pending?;
+        Some((pending.operation().describe(&self.runtime), place_of(pending.place)))
     }
 }
 
 impl Explain for ClosureRun {
     fn process_name(&self, process: ProcessId) -> String {
-        self.world.name_of(process)
+        self.runtime.name_of(process)
     }
 
     fn step_explained(&mut self, process: ProcessId, choice: u32) -> Result<Explanation, Stop> {
         self.catch_up_if_behind()?;
-        let held = self.world.process(process).status == Status::Held;
-        let mut place = self.world.process(process).pending.map(|pending| place_of(pending.place));
-        self.world.story = Some(Story::default());
-        self.world.told = Told::default();
+        let held = self.runtime.process(process).status == Status::Held;
+        let mut place = self.runtime.process(process).pending.map(|pending| place_of(pending.place));
+        self.runtime.step.story = Some(StepAccount::default());
+        self.runtime.step.told = StepText::default();
         let mut label = Label::default();
         let result = self.step(process, choice, &mut label);
-        self.world.story = None;
+        self.runtime.step.story = None;
         result?;
-        let Told { mut operation, reads, writes, mut note, unwinding } = std::mem::take(&mut self.world.told);
+        let StepText { mut operation, reads, writes, mut note, unwinding } =
+            std::mem::take(&mut self.runtime.step.told);
         if held {
-            let (message, at) = self.world.panic_of(process).unwrap_or_default();
+            let (message, at) = self.runtime.panic_of(process).unwrap_or_default();
             operation = "panic".to_owned();
             place = at.cloned();
             note = Some([vec![shortened(message)], unwinding].concat().join("; "));
@@ -207,8 +191,8 @@ impl Explain for ClosureRun {
     fn explain_waiting(&self) -> Vec<WaitExplanation> {
         let mut waiting = Vec::new();
         self.waiting(&mut |process, _| {
-            let Some(pending) = self.world.process(process).pending else { return };
-            let (mut waits_for, waits_on) = pending.operation().waits_for(&self.world);
+            let Some(pending) = self.runtime.process(process).pending else { return };
+            let (mut waits_for, waits_on) = pending.operation().waits_for(&self.runtime);
             if pending.spins {
                 waits_for = "a change of what it reads, in a loop".to_owned();
             }
@@ -216,7 +200,7 @@ impl Explain for ClosureRun {
             let waits_for = waits_for.replace(&format!("{}:", pending.place.file()), "line ");
             waiting.push(WaitExplanation {
                 process,
-                operation: pending.operation().describe(&self.world),
+                operation: pending.operation().describe(&self.runtime),
                 waits_for,
                 waits_on,
                 place: Some(place_of(pending.place)),
@@ -226,7 +210,7 @@ impl Explain for ClosureRun {
     }
 
     fn deadlock_message(&self, waiting: &[WaitExplanation]) -> Option<String> {
-        let finished = |process: ProcessId| self.world.process(process).status == Status::Finished;
+        let finished = |process: ProcessId| self.runtime.process(process).status == Status::Finished;
         if !finished(MAIN) {
             return None;
         }

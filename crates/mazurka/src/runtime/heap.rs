@@ -144,7 +144,7 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // A world is dropped where it was made.
+        // A runtime is dropped where it was made.
         let left = HERE.get().saturating_sub(1);
         HERE.set(left);
         if left == 0 {

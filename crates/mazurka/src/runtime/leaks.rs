@@ -8,11 +8,12 @@ use std::panic::Location as Caller;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mazurka_program::{Failure, FailureKind};
+use mazurka_threads::lifetime::Reset;
 use rustc_hash::FxHashMap;
 
 use super::heap::{Block, Maker, Watch};
 use super::process::Status;
-use super::{World, place_of, reach, with_world};
+use super::{Runtime, place_of, reach, with_runtime};
 
 /// The `Arc`s of an execution that live, by the address of what they share.
 #[derive(Default)]
@@ -38,9 +39,9 @@ static ANY: AtomicBool = AtomicBool::new(false);
 #[inline]
 pub(crate) fn born(address: usize, kind: &'static str, place: &'static Caller<'static>) {
     if ANY.load(Ordering::Relaxed) {
-        with_world(|world| {
-            if world.living.watch.is_some() {
-                world.living.arcs.insert(address, Made { kind, place });
+        with_runtime(|runtime| {
+            if runtime.execution.living.watch.is_some() {
+                runtime.execution.living.arcs.insert(address, Made { kind, place });
             }
         });
     }
@@ -51,7 +52,7 @@ pub(crate) fn born(address: usize, kind: &'static str, place: &'static Caller<'s
 pub(crate) fn dies(address: usize) {
     if ANY.load(Ordering::Relaxed) {
         // The last one goes where its process runs, never within a step.
-        with_world(|world| world.living.arcs.remove(&address));
+        with_runtime(|runtime| runtime.execution.living.arcs.remove(&address));
     }
 }
 
@@ -60,9 +61,10 @@ impl Living {
         self.watch = Some(watch);
         ANY.store(true, Ordering::Relaxed);
     }
+}
 
-    /// A new execution begins.
-    pub(super) fn clear(&mut self) {
+impl Reset for Living {
+    fn reset(&mut self) {
         self.last_step = None;
         if self.watch.is_some() {
             self.arcs.clear();
@@ -71,23 +73,25 @@ impl Living {
     }
 }
 
-impl World {
+impl Runtime {
     /// No process can take a step: what lives on is a failure, if all have ended and nothing else is one.
     pub(super) fn report_leaks(&mut self) {
         let ended = |process: &_| self.process(*process).status == Status::Finished;
-        let regular = self.failures.is_empty() && !self.assumed && self.created.iter().all(ended);
-        if self.living.watch.is_none() || !regular {
+        let regular = self.execution.findings.failures.is_empty()
+            && !self.execution.findings.assumed
+            && self.execution.schedule.created.iter().all(ended);
+        if self.execution.living.watch.is_none() || !regular {
             return;
         }
         let leak = self.leaked_arc().or_else(|| self.leaked_memory());
-        self.failures.extend(leak);
+        self.execution.findings.failures.extend(leak);
     }
 
     fn leaked_arc(&self) -> Option<Failure> {
         // By place, since addresses are others in another run.
         let order = |made: &&Made| (made.place.file(), made.place.line(), made.place.column(), made.kind);
-        let made = self.living.arcs.values().min_by_key(order)?;
-        let others = nor_others(self.living.arcs.len());
+        let made = self.execution.living.arcs.values().min_by_key(order)?;
+        let others = nor_others(self.execution.living.arcs.len());
         let message = format!(
             "the Arc<{}> made at {} is never dropped{others}: all threads have ended, and handles are left, in a cycle or \
              forgotten",
@@ -97,8 +101,13 @@ impl World {
     }
 
     fn leaked_memory(&self) -> Option<Failure> {
-        let watch = self.living.watch.as_ref().filter(|watch| watch.any_since(self.living.first))?;
-        let leaked = reach::leaked(self, watch, self.living.first);
+        let watch = self
+            .execution
+            .living
+            .watch
+            .as_ref()
+            .filter(|watch| watch.any_since(self.execution.living.first))?;
+        let leaked = reach::leaked(self, watch, self.execution.living.first);
         let &Block { size, maker: Some(maker), .. } = leaked.first()? else { return None };
         let (when, place) = self.when(maker);
         let message = format!(
@@ -116,10 +125,10 @@ impl World {
         let Some(earlier) = step.checked_sub(1) else {
             return ("before its first step".to_owned(), self.process(process).created);
         };
-        let mut own = self.script.iter().filter(|taken| taken.process == process);
+        let mut own = self.search.script.iter().filter(|taken| taken.process == process);
         let place = match own.nth(earlier as usize) {
             Some(taken) => taken.place,
-            None => self.living.last_step,
+            None => self.execution.living.last_step,
         };
         match place {
             Some(place) => (format!("after its step at {place}"), Some(place)),

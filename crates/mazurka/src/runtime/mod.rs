@@ -1,15 +1,14 @@
-//! What runs modelled programs: processes as coroutines on one thread of the operating system, and the world they share.
+//! What runs modelled programs: processes as coroutines on one thread of the operating system, and the runtime they share.
 //!
 //! A process runs until it comes to an [operation](operation::Operation), leaves word of it and suspends itself. The
 //! scheduler ([`run`]) takes the step when the search says so, and resumes the process, which runs on to its next
-//! operation. The world is reached through a thread-local pointer, and by raw pointers: scheduler and
+//! operation. The runtime is reached through a thread-local pointer, and by raw pointers: scheduler and
 //! process take turns, so that only one of them looks at it at a time. No reference to it is alive across a switch.
 #![allow(unsafe_code)]
 
 pub(crate) mod allocator;
 pub(crate) mod arcs;
 mod arrive;
-pub(crate) mod cells;
 pub(crate) mod confined;
 pub(crate) mod discoveries;
 mod ending;
@@ -22,46 +21,50 @@ pub(crate) mod leaks;
 pub(crate) mod operation;
 mod overflow;
 mod panics;
+pub(crate) mod primitives;
 mod process;
 pub(crate) mod races;
 mod reach;
+mod recycled;
 mod region;
 pub(crate) mod run;
 mod script;
-mod spare;
 pub(crate) mod spin;
 mod stacks;
 pub(crate) mod statics;
 pub(crate) mod strangers;
-pub(crate) mod waiters;
 
 use std::cell::Cell;
 use std::mem::take;
 use std::panic::Location as Caller;
 use std::ptr::{self, NonNull};
 
-use mazurka_program::{Failure, FailureKind, Label, Location, Names, Place, ProcessId, ProcessSet, Stop};
+use mazurka_program::{Failure, FailureKind, Guard, Label, Location, Names, Place, ProcessId, Stop};
 
 use crate::checker::Spurious;
-use crate::checker::pulse::Pulse;
+use crate::checker::heartbeat::Heartbeat;
 use allocator::Log;
 use arcs::Arcs;
-use cells::{Cells, Until};
 use discoveries::Discoveries;
-use explain::{Shown, Told};
+use explain::StepText;
 use identity::{Base, MAX_LOCATIONS, NameTable, Object, OwnKind, image};
 use leaks::Living;
-use operation::{Operation, Story, Wait};
+use mazurka_threads::execution_state;
+use mazurka_threads::guards::Guards;
+use mazurka_threads::races::Races;
+use mazurka_threads::schedule::{Findings, Schedule};
+use mazurka_threads::spin::Groups;
+use mazurka_threads::values::Values;
+use mazurka_threads::waiters::Waiters;
+use operation::{Operation, StepAccount, Wait};
 pub(crate) use process::Body;
 use process::{Panicked, Process, Status};
-use races::Races;
+use recycled::Recycled;
 use script::Taken;
-use spare::Spare;
 use spin::Extent;
 pub(crate) use spin::Whole;
 use stacks::Stacks;
 use statics::Statics;
-use waiters::Waiters;
 
 pub(crate) use arrive::{
     Arrival, end_of_thread, is_end_of_execution, note_panic, operate, stop_here, stop_without,
@@ -70,8 +73,8 @@ pub(crate) use explain::process_name;
 pub(crate) use panics::{install_hook, message_of};
 
 thread_local! {
-    /// The world of the check that runs on this thread, while one of its processes runs. Null otherwise.
-    static WORLD: Cell<*mut World> = const { Cell::new(ptr::null_mut()) };
+    /// The runtime of the check that runs on this thread, while one of its processes runs. Null otherwise.
+    static RUNTIME: Cell<*mut Runtime> = const { Cell::new(ptr::null_mut()) };
 }
 
 thread_local! {
@@ -89,54 +92,60 @@ pub(crate) fn is_thread_fit() -> bool {
 #[inline]
 fn log() -> Option<*mut Log> {
     // While a thread ends its variables are gone, and so is its check.
-    let world = WORLD.try_with(Cell::get).unwrap_or(ptr::null_mut());
-    // SAFETY: the world is alive while a process of it runs; no reference is made.
-    (!world.is_null()).then(|| unsafe { &raw mut (*world).log })
+    let runtime = RUNTIME.try_with(Cell::get).unwrap_or(ptr::null_mut());
+    // SAFETY: the runtime is alive while a process of it runs; no reference is made.
+    (!runtime.is_null()).then(|| unsafe { &raw mut (*runtime).execution.log })
 }
 
-/// The world, for an operation of a modelled process. None outside of a check.
+/// The runtime, for an operation of a modelled process. None outside of a check.
 #[inline]
-pub(crate) fn world() -> Option<NonNull<World>> {
-    NonNull::new(WORLD.with(Cell::get))
+pub(crate) fn current() -> Option<NonNull<Runtime>> {
+    NonNull::new(RUNTIME.with(Cell::get))
+}
+
+/// Whether a modelled process runs here.
+#[inline]
+pub(crate) fn in_check() -> bool {
+    current().is_some()
 }
 
 /// What a handler of signals may look at: who watches the check, and whether its execution is being abandoned.
 ///
 /// # Safety
-/// The world must be that of a check whose process runs on this thread.
+/// The runtime must be that of a check whose process runs on this thread.
 #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
-unsafe fn shown_to_handler(world: NonNull<World>) -> (*const Pulse, bool) {
-    let world = world.as_ptr();
-    // SAFETY: the world is alive. The process that was interrupted may have a reference to it, but is not resumed while these
+unsafe fn shown_to_handler(runtime: NonNull<Runtime>) -> (*const Heartbeat, bool) {
+    let runtime = runtime.as_ptr();
+    // SAFETY: the runtime is alive. The process that was interrupted may have a reference to it, but is not resumed while these
     // are looked at, and neither of them is changed while a process runs.
-    unsafe { (std::sync::Arc::as_ptr(&(*world).shown.pulse), (*world).ending) }
+    unsafe { (std::sync::Arc::as_ptr(&(*runtime).search.heartbeat), (*runtime).execution.ending) }
 }
 
-/// Does something with the world, for a modelled process. The function must not suspend the process.
+/// Does something with the runtime, for a modelled process. The function must not suspend the process.
 ///
 /// None outside of a check.
 #[inline]
-pub(crate) fn with_world<T>(f: impl FnOnce(&mut World) -> T) -> Option<T> {
-    let mut world = world()?;
-    // SAFETY: the pointer is to the world of this thread, whose scheduler waits for the running process; the process is
+pub(crate) fn with_runtime<T>(f: impl FnOnce(&mut Runtime) -> T) -> Option<T> {
+    let mut runtime = current()?;
+    // SAFETY: the pointer is to the runtime of this thread, whose scheduler waits for the running process; the process is
     // here, and `f` neither suspends it nor calls foreign code, so that this is the only reference.
-    let world = unsafe { world.as_mut() };
+    let runtime = unsafe { runtime.as_mut() };
     // What the runtime allocates for itself is no allocation of the process.
-    let before = world.log.pause(true);
-    let result = f(world);
-    world.log.pause(before);
+    let before = runtime.execution.log.pause(true);
+    let result = f(runtime);
+    runtime.execution.log.pause(before);
     Some(result)
 }
 
 /// Runs a function of the user's that is called within a step: for it there is no check.
-pub(crate) fn without_world<T>(f: impl FnOnce() -> T) -> T {
-    struct Restore(*mut World);
+pub(crate) fn outside_runtime<T>(f: impl FnOnce() -> T) -> T {
+    struct Restore(*mut Runtime);
     impl Drop for Restore {
         fn drop(&mut self) {
-            WORLD.with(|cell| cell.set(self.0));
+            RUNTIME.with(|cell| cell.set(self.0));
         }
     }
-    let _restore = Restore(WORLD.with(|cell| cell.replace(ptr::null_mut())));
+    let _restore = Restore(RUNTIME.with(|cell| cell.replace(ptr::null_mut())));
     f()
 }
 
@@ -147,55 +156,32 @@ pub(crate) struct Described {
     pub(crate) created: &'static Caller<'static>,
 }
 
-/// A guard that was met: what it waits for.
-#[derive(Clone, Copy)]
-struct Captured {
-    location: Location,
-    until: Until,
+/// What runs a check: what is known for the whole search, what the present execution has, and what the step that is being
+/// taken needs; and the records of processes, whose memory stays from execution to execution.
+pub(crate) struct Runtime {
+    pub(crate) search: Search,
+    pub(crate) execution: Execution,
+    pub(crate) step: StepState,
+    pub(crate) processes: Vec<Process>,
 }
 
-/// Everything that the processes of a check share, and they themselves.
-pub(crate) struct World {
-    /// The number of this execution.
-    pub(crate) stamp: u64,
-    /// Those of the next ones.
+/// What is known for the whole search.
+pub(crate) struct Search {
+    /// The numbers of the next executions.
     stamps: std::ops::Range<u64>,
-    /// How many steps have been taken.
-    pub(crate) depth: u32,
     pub(crate) names: Names,
     table: NameTable,
-    pub(crate) cells: Cells,
     described: Vec<Option<Described>>,
-    log: Log,
     stacks: Stacks,
-    pub(crate) processes: Vec<Process>,
-    /// The process that runs now.
-    pub(crate) running: ProcessId,
-    /// The processes of this execution, in the order of their creation.
-    created: Vec<ProcessId>,
-    /// Those that are to be started before the step ends.
-    starting: Vec<ProcessId>,
-    enabled: ProcessSet,
-    /// The processes that are at an operation which can wait.
-    guarded: ProcessSet,
-    guards: Vec<Captured>,
-    /// The label of the step that is being taken.
-    pub(crate) label: Label,
-    /// Whether the step changed something that others may wait for.
-    pub(crate) changed: bool,
-    pub(crate) story: Option<Story>,
-    pub(crate) failures: Vec<Failure>,
-    pub(crate) assumed: bool,
+    guards: Guards,
+    /// Locations that count as one for those who spin on them.
+    groups: Groups,
+    /// The steps taken, or, while they are taken again, to be taken.
+    script: Vec<Taken>,
+    /// So many steps of the script are taken again: a process takes its own without being asked.
+    scripted: u32,
     /// Set when the execution can't go on.
     fatal: Option<Stop>,
-    /// Whether the execution is being abandoned: its processes unwind.
-    ending: bool,
-    /// Whether the execution is no longer of interest: it is run to its end, or abandoned.
-    leaving: bool,
-    /// How many operations the running process did while it unwound, since it was resumed.
-    unwound: u32,
-    /// The last panic, as the hook saw it.
-    last_panic: Option<Panicked>,
     /// A process is stuck within a panic: this thread can't run modelled code any more.
     spoiled: bool,
     /// The first use of an ordering weaker than `SeqCst`.
@@ -208,99 +194,106 @@ pub(crate) struct World {
     runs_out: bool,
     /// How many coroutines were given up.
     abandoned: u32,
-    /// How many processes are at an operation that may have several outcomes.
-    branching: u32,
-    /// The panics that ended processes, in order.
-    pub(crate) panics: Vec<Panicked>,
-    /// What is told of the step that was taken last.
-    told: Told,
-    shown: Shown,
-    /// Where locks were taken, for people.
-    pub(crate) acquired: Vec<(Location, ProcessId, &'static Caller<'static>)>,
-    statics: Statics,
-    /// What is known of the `Arc`s whose handles are followed.
-    pub(crate) arcs: Arcs,
-    pub(crate) living: Living,
-    races: Races,
-    /// Locations that count as one for those who spin on them: disjoint sets, each in order.
-    groups: Vec<Vec<Location>>,
-    /// What spin loops on several locations read.
-    spins: Vec<Vec<(Location, u64)>>,
-    /// Whether the step that is being taken has left everything as it was.
-    pub(crate) silent: bool,
-    /// The steps taken, or, while they are taken again, to be taken.
-    script: Vec<Taken>,
-    /// So many steps of the script are taken again: a process takes its own without being asked.
-    scripted: u32,
     /// Whether the end of a thread is a step.
     pub(crate) ends_are_steps: bool,
-    /// How many operations processes have come to, in this execution, and accesses of cells that are watched.
-    pub(crate) operations: u64,
+    /// Who watches the check.
+    heartbeat: std::sync::Arc<Heartbeat>,
+    /// Of the processes that were announced there: where each was created.
+    announced: Vec<Option<&'static Caller<'static>>>,
     pub(crate) discoveries: std::sync::Arc<Discoveries>,
-    poisoned: Vec<Location>,
-    pub(crate) waiters: Waiters,
     /// What may happen of itself.
     pub(crate) spurious: Spurious,
 }
 
-impl World {
-    /// A world that shows itself to who watches, made of what an earlier one left.
-    fn new(stack_size: usize, pulse: &std::sync::Arc<Pulse>, spare: &mut Spare) -> World {
-        let stacks = spare.stacks.take().filter(|stacks| stacks.size() == stack_size);
-        World {
-            stamp: 0,
+execution_state! {
+    /// What an execution has: all of it begins anew in the next one.
+    #[derive(Default)]
+    pub(crate) struct Execution {
+        /// The number of this execution.
+        pub(crate) stamp: u64,
+        pub(crate) schedule: Schedule,
+        pub(crate) values: Values,
+        pub(crate) findings: Findings,
+        pub(crate) waiters: Waiters,
+        races: Races<&'static Caller<'static>>,
+        /// What its processes have allocated.
+        log: Log,
+        statics: Statics,
+        /// What is known of the `Arc`s whose handles are followed.
+        pub(crate) arcs: Arcs,
+        pub(crate) living: Living,
+        /// The panics that ended processes, in order.
+        pub(crate) panics: Vec<Panicked>,
+        /// The last panic, as the hook saw it.
+        last_panic: Option<Panicked>,
+        /// Where locks were taken, for people.
+        pub(crate) acquired: Vec<(Location, ProcessId, &'static Caller<'static>)>,
+        poisoned: Vec<Location>,
+        /// The locations that it has met, in that order.
+        met: Vec<Location>,
+        /// How many operations processes have come to, and accesses of cells that are watched.
+        pub(crate) operations: u64,
+        /// Whether it is no longer of interest: it is run to its end, or abandoned.
+        leaving: bool,
+        /// Whether it is being abandoned: its processes unwind.
+        ending: bool,
+    }
+}
+
+/// What the step that is being taken needs.
+#[derive(Default)]
+pub(crate) struct StepState {
+    pub(crate) label: Label,
+    /// Whether it has left everything as it was.
+    pub(crate) silent: bool,
+    /// How many operations the running process did while it unwound, since it was resumed.
+    unwound: u32,
+    pub(crate) story: Option<StepAccount>,
+    /// What is told of the step that was taken last.
+    told: StepText,
+}
+
+impl Runtime {
+    /// A runtime that shows itself to who watches, made of what an earlier one left.
+    fn new(stack_size: usize, heartbeat: &std::sync::Arc<Heartbeat>, recycled: &mut Recycled) -> Runtime {
+        let stacks = recycled.stacks.take().filter(|stacks| stacks.size() == stack_size);
+        let search = Search {
             stamps: 0..0,
-            depth: 0,
             names: Names::new(),
-            table: take(&mut spare.table),
-            cells: take(&mut spare.cells),
-            described: take(&mut spare.described),
-            log: take(&mut spare.log),
+            table: take(&mut recycled.table),
+            described: take(&mut recycled.described),
             stacks: stacks.unwrap_or_else(|| Stacks::new(stack_size)),
-            processes: take(&mut spare.processes),
-            running: ProcessId(0),
-            created: take(&mut spare.created),
-            starting: take(&mut spare.starting),
-            enabled: ProcessSet::new(),
-            guarded: ProcessSet::new(),
-            guards: take(&mut spare.guards),
-            label: take(&mut spare.label),
-            changed: false,
-            story: None,
-            failures: Vec::new(),
-            assumed: false,
+            guards: take(&mut recycled.guards),
+            groups: Groups::default(),
+            script: take(&mut recycled.script),
+            scripted: 0,
             fatal: None,
-            ending: false,
-            leaving: false,
-            unwound: 0,
-            last_panic: None,
             spoiled: false,
             weak_ordering: None,
             foresee: false,
             leaves_stacks: false,
             runs_out: true,
             abandoned: 0,
-            branching: 0,
-            panics: Vec::new(),
-            told: Told::default(),
-            shown: Shown::new(pulse, take(&mut spare.met)),
-            acquired: Vec::new(),
-            statics: Statics::default(),
-            arcs: Arcs::default(),
-            living: Living::default(),
-            races: Races::default(),
-            groups: Vec::new(),
-            spins: Vec::new(),
-            silent: true,
-            operations: 0,
             ends_are_steps: false,
-            script: take(&mut spare.script),
-            scripted: 0,
+            heartbeat: heartbeat.clone(),
+            announced: Vec::new(),
             discoveries: std::sync::Arc::default(),
-            poisoned: Vec::new(),
-            waiters: Waiters::default(),
             spurious: Spurious::default(),
-        }
+        };
+        let (execution, step) = (take(&mut recycled.execution), take(&mut recycled.step));
+        Runtime { search, execution, step, processes: take(&mut recycled.processes) }
+    }
+
+    /// The process that runs now.
+    #[inline]
+    pub(crate) fn running(&self) -> ProcessId {
+        self.execution.schedule.running
+    }
+
+    /// What a location holds.
+    #[inline]
+    pub(crate) fn value(&self, location: Location) -> u64 {
+        self.execution.values.get(location)
     }
 
     #[inline]
@@ -323,7 +316,7 @@ impl World {
         kind: &'static str,
         first: impl FnOnce() -> u64,
     ) -> Location {
-        match object.location(self.stamp) {
+        match object.location(self.execution.stamp) {
             Some(location) => location,
             None => self.locate_first(object, whole(), kind, first),
         }
@@ -343,7 +336,7 @@ impl World {
         let (location, new) = self.claim(object, kind);
         self.share(whole.around(Extent::of(object), location));
         if new {
-            self.cells.init(location, first());
+            self.execution.values.init(location, first());
         }
         location
     }
@@ -354,35 +347,35 @@ impl World {
         let address = ptr::from_ref(object) as usize;
         let (location, new) = match self.base_of(address) {
             Some(base @ Base::Static { .. }) => {
-                let (location, new) = self.table.only_at(base, self.stamp);
-                self.statics.note(location);
+                let (location, new) = self.search.table.only_at(base, self.execution.stamp);
+                self.execution.statics.note(location);
                 (location, new)
             }
             Some(_) if object.is_outside() => return (self.foreign(object, kind), false),
-            Some(base) => (self.table.next_at(base, self.stamp), true),
+            Some(base) => (self.search.table.next_at(base, self.execution.stamp), true),
             None => return (self.foreign(object, kind), false),
         };
         if location.0 >= MAX_LOCATIONS {
             self.fail(Stop::Bound(format!("the check has more than {MAX_LOCATIONS} objects")));
         }
         self.describe(location, Described { kind, created: object.created() });
-        object.set_location(self.stamp, location);
+        object.set_location(self.execution.stamp, location);
         (location, new)
     }
 
     /// What an address is named by; none if it belongs to nothing that the check knows.
     fn base_of(&self, address: usize) -> Option<Base> {
-        if let Some(address) = self.statics.origin(address) {
+        if let Some(address) = self.execution.statics.origin(address) {
             return Some(Base::Copied { address });
         }
-        if let Some(base) = self.log.name(address) {
+        if let Some(base) = self.execution.log.name(address) {
             return Some(base);
         }
         let on_stack = |p: &&ProcessId| {
             let (limit, base) = self.process(**p).stack;
             self.process(**p).has_stack() && (limit..base).contains(&address)
         };
-        if let Some(&process) = self.created.iter().rev().find(on_stack) {
+        if let Some(&process) = self.execution.schedule.created.iter().rev().find(on_stack) {
             return Some(Base::Stack { process, offset: self.process(process).stack.1 - address });
         }
         image::is_static(address).then_some(Base::Static { address })
@@ -411,12 +404,12 @@ impl World {
             place: Some(place_of(object.created())),
             process: None,
         }));
-        self.table.only_at(Base::Static { address: 0 }, self.stamp).0
+        self.search.table.only_at(Base::Static { address: 0 }, self.execution.stamp).0
     }
 
     /// The location of something that a process has by its nature.
     pub(crate) fn own(&mut self, process: ProcessId, kind: OwnKind, ordinal: u32) -> Location {
-        self.table.only_at(Base::Own { process, kind, ordinal }, self.stamp).0
+        self.search.table.only_at(Base::Own { process, kind, ordinal }, self.execution.stamp).0
     }
 
     /// The location of the next thing of a kind that a process makes.
@@ -445,50 +438,52 @@ impl World {
 
     /// The running process takes no further step: an assumption of its was false.
     pub(crate) fn stop_running(&mut self) {
-        let me = self.running;
+        let me = self.execution.schedule.running;
         self.process_mut(me).status = Status::Stopped;
-        self.assumed = true;
+        self.execution.findings.assumed = true;
     }
 
     pub(crate) fn describe(&mut self, location: Location, what: Described) {
         let index = location.0 as usize;
-        if index >= self.described.len() {
-            self.described.resize(index + 1, None);
+        if index >= self.search.described.len() {
+            self.search.described.resize(index + 1, None);
         }
-        self.described[index] = Some(what);
-        self.shown.met.push(location);
+        self.search.described[index] = Some(what);
+        self.execution.met.push(location);
     }
 
     /// Ends the execution, and with it the search.
     pub(crate) fn fail(&mut self, stop: Stop) {
-        self.fatal.get_or_insert(stop);
+        self.search.fatal.get_or_insert(stop);
     }
 
     /// Evaluates again who can take a step.
     fn refresh(&mut self) {
-        self.changed = false;
-        let guarded = std::mem::take(&mut self.guarded);
+        let guarded = self.execution.schedule.to_be_asked();
         for process in guarded.iter() {
             let pending = self.process(process).pending.as_ref();
             let ready =
                 pending.is_some_and(|pending| self.is_ready(pending.operation(), pending.wait, process));
-            match ready {
-                true => self.enabled.insert(process),
-                false => self.enabled.remove(process),
-            }
+            self.execution.schedule.set_enabled(process, ready);
         }
-        self.guarded = guarded;
+        self.execution.schedule.asked(guarded);
     }
 
     /// Whether an operation that a process has come to can be done now, given what it waits for.
-    #[inline]
+    #[inline(always)]
     fn is_ready(&self, operation: &dyn Operation, wait: Wait, process: ProcessId) -> bool {
         match wait {
             Wait::Nothing => true,
-            Wait::Guard { until: Until::Differs(spin), .. } => self.differs(spin),
-            Wait::Guard { location, until } => until.holds(self.cells.get(location)),
+            Wait::Guard { location, until } => until.holds(self.value(location)),
+            Wait::Change(guard) => self.has_changed(guard),
             Wait::Own => operation.ready(self, process),
         }
+    }
+
+    /// Whether something that a spin loop read is another now.
+    #[cold]
+    fn has_changed(&self, guard: Guard) -> bool {
+        self.search.guards.holds(guard.id, |location| self.value(location))
     }
 
     /// Creates a process, which is started before the present step ends.
@@ -498,18 +493,18 @@ impl World {
         (name, stack_size): (Option<std::sync::Arc<str>>, Option<usize>),
         place: &'static Caller<'static>,
     ) -> ProcessId {
-        let parent = self.running;
+        let parent = self.execution.schedule.running;
         let ordinal = self.process(parent).spawned;
         self.process_mut(parent).spawned += 1;
-        let child = self.names.child(Some(parent), ordinal);
+        let child = self.search.names.child(Some(parent), ordinal);
         self.add(child, body);
         self.process_mut(child).name = name;
         self.process_mut(child).stack_size = stack_size.unwrap_or(0);
-        self.process_mut(child).born = self.depth;
+        self.process_mut(child).born = self.execution.schedule.depth;
         self.process_mut(child).created = Some(place);
         self.announce(child);
-        self.starting.push(child);
-        self.label.spawned.push(child);
+        self.execution.schedule.starting.push(child);
+        self.step.label.spawned.push(child);
         child
     }
 
@@ -518,7 +513,7 @@ impl World {
             self.processes.push(Process::default());
         }
         self.process_mut(process).begin(body);
-        self.created.push(process);
+        self.execution.schedule.created.push(process);
     }
 }
 

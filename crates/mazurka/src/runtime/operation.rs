@@ -1,11 +1,11 @@
 //! Operations: what a modelled process stops at, and what its step does then.
 
-use mazurka_program::{AccessKind, Label, Location, Observed, ProcessId};
+use mazurka_program::{AccessKind, Guard, Label, Location, Observed, ProcessId};
+use mazurka_threads::values::Until;
 
 use std::panic::Location as Caller;
 
-use super::World;
-use super::cells::Until;
+use super::Runtime;
 
 /// What must hold before a step can be taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,12 +14,14 @@ pub(crate) enum Wait {
     Nothing,
     /// What another process can undo: a lock is free. Its races are those of a guard.
     Guard { location: Location, until: Until },
+    /// That something which a spin loop read is another.
+    Change(Guard),
     /// What nobody else can undo: a process has ended, a message is there. [`Operation::ready`] tells; the step's label
     /// says which location it [waited for](Step::waited_for).
     Own,
 }
 
-/// What the world has to know of an operation when a process comes to it.
+/// What the runtime has to know of an operation when a process comes to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Nature {
     pub(super) wait: Wait,
@@ -35,12 +37,12 @@ pub(crate) trait Operation {
     }
 
     /// For [`Wait::Own`]: whether the step can be taken now.
-    fn ready(&self, _world: &World, _process: ProcessId) -> bool {
+    fn ready(&self, _world: &Runtime, _process: ProcessId) -> bool {
         true
     }
 
     /// How many outcomes the step has.
-    fn alternatives(&self, _world: &World) -> u32 {
+    fn alternatives(&self, _world: &Runtime) -> u32 {
         1
     }
 
@@ -60,8 +62,8 @@ pub(crate) trait Operation {
         Nature { wait: self.wait(), plain: self.is_plain(), branches: self.branches() }
     }
 
-    /// Takes the step as the script has it, the short way, if there is one: see [`World::may_repeat`].
-    fn repeat(&mut self, _world: &mut World, _place: &'static Caller<'static>, _top: usize) -> bool {
+    /// Takes the step as the script has it, the short way, if there is one: see [`Runtime::may_repeat`].
+    fn repeat(&mut self, _world: &mut Runtime, _place: &'static Caller<'static>, _top: usize) -> bool {
         false
     }
 
@@ -69,10 +71,10 @@ pub(crate) trait Operation {
     fn perform(&mut self, step: &mut Step<'_>);
 
     /// What the step does, as a person would write it: `balance.load()`.
-    fn describe(&self, world: &World) -> String;
+    fn describe(&self, runtime: &Runtime) -> String;
 
     /// For a process that waits: what for, and who could end the wait.
-    fn waits_for(&self, _world: &World) -> (String, Vec<ProcessId>) {
+    fn waits_for(&self, _world: &Runtime) -> (String, Vec<ProcessId>) {
         (String::new(), Vec::new())
     }
 
@@ -84,19 +86,20 @@ pub(crate) trait Operation {
 
 /// A step while it is taken.
 pub(crate) struct Step<'w> {
-    pub(crate) world: &'w mut World,
+    pub(crate) runtime: &'w mut Runtime,
     pub(crate) process: ProcessId,
     pub(crate) choice: u32,
     /// Where the operation is.
     pub(crate) place: &'static Caller<'static>,
 }
 
-impl World {
+impl Runtime {
     /// Writes a location, in the step that is being taken. Gives whether that leaves it as it was.
     #[inline]
     pub(crate) fn rewrite(&mut self, location: Location, value: u64) -> bool {
-        let written = self.cells.write(location, value, self.depth + 1);
-        self.changed |= written.watched;
+        let depth = self.execution.schedule.depth + 1;
+        let written = self.execution.values.set(location, value, depth);
+        self.execution.schedule.changed |= written.watched;
         !written.changed
     }
 }
@@ -105,18 +108,14 @@ impl Step<'_> {
     /// The value of a location, without a trace of having looked.
     #[inline]
     pub(crate) fn peek(&self, location: Location) -> u64 {
-        self.world.cells.get(location)
+        self.runtime.value(location)
     }
 
     /// Sets a location, without a trace of having done so: the label must tell it by [`Step::touch`].
     #[inline]
     pub(crate) fn set(&mut self, location: Location, value: u64) {
-        let depth = self.world.depth + 1;
-        if self.world.cells.get(location) != value {
-            self.world.silent = false;
-        }
-        self.world.cells.set(location, value, depth);
-        self.world.changed = true;
+        self.runtime.step.silent &= self.runtime.rewrite(location, value);
+        self.runtime.execution.schedule.changed = true;
     }
 
     /// Adds an access to the label.
@@ -130,8 +129,8 @@ impl Step<'_> {
     pub(crate) fn read(&mut self, location: Location, kind: AccessKind) -> u64 {
         self.touch(location, kind);
         let value = self.peek(location);
-        if self.world.story.is_some() {
-            self.world.tell_read(location, value);
+        if self.runtime.step.story.is_some() {
+            self.runtime.tell_read(location, value);
         }
         value
     }
@@ -139,9 +138,9 @@ impl Step<'_> {
     /// Writes a location that the label already has, or will have, as one that people want to hear of.
     #[inline]
     pub(crate) fn write(&mut self, location: Location, value: u64) {
-        self.world.silent &= self.world.rewrite(location, value);
-        if self.world.story.is_some() {
-            self.world.tell_write(location, value);
+        self.runtime.step.silent &= self.runtime.rewrite(location, value);
+        if self.runtime.step.story.is_some() {
+            self.runtime.tell_write(location, value);
         }
     }
 
@@ -160,33 +159,33 @@ impl Step<'_> {
     /// Says that the process holds a lock from now on.
     #[inline]
     pub(crate) fn acquired(&mut self, location: Location) {
-        if self.world.story.is_some() {
-            self.world.acquired.push((location, self.process, self.place));
+        if self.runtime.step.story.is_some() {
+            self.runtime.execution.acquired.push((location, self.process, self.place));
         }
     }
 
     /// Tells people something about the step: "timed out".
     pub(crate) fn note(&mut self, note: impl FnOnce() -> String) {
-        if let Some(story) = &mut self.world.story {
+        if let Some(story) = &mut self.runtime.step.story {
             story.note = Some(note());
         }
     }
 
     #[inline]
     pub(crate) fn label(&mut self) -> &mut Label {
-        &mut self.world.label
+        &mut self.runtime.step.label
     }
 }
 
 /// What is told of a step while it is taken.
 #[derive(Default)]
-pub(crate) struct Story {
+pub(crate) struct StepAccount {
     pub(crate) reads: Vec<(Location, u64, Option<usize>)>,
     pub(crate) writes: Vec<(Location, u64)>,
     pub(crate) note: Option<String>,
 }
 
-impl Story {
+impl StepAccount {
     /// The reads and writes as people see them.
     pub(crate) fn observed(
         &self,

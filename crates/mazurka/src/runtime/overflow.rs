@@ -73,7 +73,7 @@ mod linux {
     use std::sync::OnceLock;
 
     use super::{ABORTED, OVERFLOWED, RUNNING};
-    use crate::checker::pulse::Pulse;
+    use crate::checker::heartbeat::Heartbeat;
 
     thread_local! {
         /// Whether an abort is about to come from the coroutine that runs on this thread.
@@ -101,10 +101,10 @@ mod linux {
     }
 
     extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-        // SAFETY: the operating system gives valid pointers. Where there is a world, a process runs on this thread, so its
+        // SAFETY: the operating system gives valid pointers. Where there is a runtime, a process runs on this thread, so its
         // coroutine is alive, and what is caught is of that coroutine, whose registers these are.
         unsafe {
-            let Some(world) = crate::runtime::world().filter(|_| is_own(signal, info)) else {
+            let Some(runtime) = crate::runtime::current().filter(|_| is_own(signal, info)) else {
                 return delegate(signal, info, context);
             };
             let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
@@ -114,11 +114,11 @@ mod linux {
             if signal == libc::SIGABRT && ABORTING.with(|cell| cell.replace(false)) {
                 return leave(registers, || ());
             }
-            let (pulse, ending) = crate::runtime::shown_to_handler(world);
+            let (heartbeat, ending) = crate::runtime::shown_to_handler(runtime);
             if signal == libc::SIGABRT && ending {
                 return leave(registers, || ABORTED.with(|cell| cell.set(true)));
             }
-            stay(&*pulse, signal, (*info).si_addr() as usize)
+            stay(&*heartbeat, signal, (*info).si_addr() as usize)
         }
     }
 
@@ -153,8 +153,8 @@ mod linux {
     }
 
     /// Tells who waits for the check what happened, and whether the heap can be used, and stays here.
-    fn stay(pulse: &Pulse, signal: c_int, address: usize) -> ! {
-        pulse.crash(signal, address);
+    fn stay(heartbeat: &Heartbeat, signal: c_int, address: usize) -> ! {
+        heartbeat.crash(signal, address);
         // SAFETY: the child does nothing but end. That its parent, who is in a handler, may wait for a lock of its own is
         // what is asked.
         unsafe {
@@ -163,7 +163,7 @@ mod linux {
                 child => libc::waitpid(child, std::ptr::null_mut(), 0),
             };
         }
-        pulse.heap_is_free();
+        heartbeat.heap_is_free();
         loop {
             // SAFETY: a handler may wait.
             unsafe { libc::pause() };

@@ -5,7 +5,7 @@ use std::sync::Once;
 
 use mazurka_program::{FailureKind, Stop};
 
-use super::{Panicked, UNFIT, place_of, stop_here, with_world};
+use super::{Panicked, UNFIT, place_of, stop_here, with_runtime};
 
 /// Installs the hook, once.
 pub(crate) fn install_hook() {
@@ -15,7 +15,7 @@ pub(crate) fn install_hook() {
         super::exit::install_handler();
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            if super::world().is_some() {
+            if super::in_check() {
                 note(info);
             } else {
                 before(info);
@@ -32,20 +32,20 @@ const LAST_WORDS: [&str; 2] =
 fn note(info: &PanicHookInfo<'_>) {
     let message = message_of(info.payload());
     if LAST_WORDS.contains(&message.as_str()) {
-        with_world(|world| {
-            let process = world.running;
-            let before = world.last_panic.take();
+        with_runtime(|runtime| {
+            let process = runtime.execution.schedule.running;
+            let before = runtime.execution.last_panic.take();
             let what = before.as_ref().map_or(String::new(), |panic| format!(": {}", panic.message));
-            world.spoiled = true;
+            runtime.search.spoiled = true;
             UNFIT.set(true);
-            if world.ending {
-                return world.discover_bomb();
+            if runtime.execution.ending {
+                return runtime.discover_bomb();
             }
-            world.fail(Stop::Broken(mazurka_program::Failure {
+            runtime.fail(Stop::Broken(mazurka_program::Failure {
                 kind: FailureKind::Panic,
                 message: format!(
                     "thread `{}` panicked in a destructor while it unwound{what}; outside of a check this aborts",
-                    world.name_of(process)
+                    runtime.name_of(process)
                 ),
                 place: before.and_then(|panic| panic.place),
                 process: Some(process),
@@ -57,9 +57,9 @@ fn note(info: &PanicHookInfo<'_>) {
         }
         return;
     }
-    with_world(|world| {
-        let (process, place) = (world.running, info.location().map(place_of));
-        world.last_panic = Some(Panicked { process, told: false, message, place });
+    with_runtime(|runtime| {
+        let (process, place) = (runtime.execution.schedule.running, info.location().map(place_of));
+        runtime.execution.last_panic = Some(Panicked { process, told: false, message, place });
     });
 }
 

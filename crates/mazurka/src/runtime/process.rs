@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use mazurka_program::{GuardId, Location, ProcessId};
+use mazurka_program::{Guard, Location, ProcessId};
 
 use super::identity::OWN_KINDS;
 use super::operation::{Operation, Wait};
 use super::overflow;
-use super::spin::{Quiet, Shared};
+use super::spin::{Shared, SpinState};
 use super::stacks::Stacks;
 
 /// What a coroutine is told when it is resumed.
@@ -61,8 +61,8 @@ pub(crate) struct Pending {
     pub(crate) plain: bool,
     /// See [`Operation::branches`].
     pub(crate) branches: bool,
-    /// For [`Wait::Guard`].
-    pub(crate) guard: GuardId,
+    /// What it waits for that others can undo.
+    pub(crate) guard: Option<Guard>,
     /// The stack pointer there.
     pub(crate) top: usize,
 }
@@ -121,7 +121,7 @@ pub(crate) struct Process {
     pub(crate) name: Option<Arc<str>>,
     /// What `thread_local!` variables hold, in the order of their creation, by their keys.
     pub(crate) locals: Vec<(usize, Option<Box<dyn Any>>)>,
-    pub(crate) quiet: Quiet,
+    pub(crate) spin_state: SpinState,
     /// What others may change on its stack.
     pub(super) shared: Vec<Shared>,
     /// For people: where it was created.
@@ -139,36 +139,37 @@ pub(crate) struct Panicked {
 }
 
 impl Process {
-    /// Makes the record a new one, but for the memory that it has: of an execution that is over.
-    pub(super) fn renew(&mut self) {
-        debug_assert!(!self.has_routine());
-        self.locals.clear();
-        self.quiet.clear();
-        self.shared.clear();
+    /// Makes the record that of a process of another search: nothing is left but memory.
+    pub(super) fn forget(&mut self) {
+        self.renew();
         self.own.iter_mut().for_each(Vec::clear);
-        *self = Process {
-            routine: self.routine.take(),
-            own: std::mem::take(&mut self.own),
-            locals: std::mem::take(&mut self.locals),
-            quiet: std::mem::take(&mut self.quiet),
-            shared: std::mem::take(&mut self.shared),
-            ..Process::default()
-        };
+        self.end = None;
     }
 
-    /// Makes the record that of a process which is about to start.
-    pub(crate) fn begin(&mut self, body: Body) {
+    /// Makes the record a new one, but for what is the same in all executions, and for memory.
+    fn renew(&mut self) {
         debug_assert!(!self.has_routine());
+        // All fields, so that one which is added can't be forgotten here; and one by one, since to move the record would
+        // take longer than all else.
+        #[rustfmt::skip]
+        let Process {
+            routine: _, own: _, end: _, status, pending, body, yielder, stack_size, stack, events, last, born, spawned,
+            made, name, locals, spin_state, shared, created,
+        } = self;
+        (*status, *pending, *body, *yielder) = (Status::Absent, None, None, None);
+        (*stack_size, *stack) = (0, (0, 0));
+        (*events, *last, *born, *spawned, *made) = (0, 0, 0, 0, [0; OWN_KINDS]);
+        (*name, *created) = (None, None);
+        locals.clear();
+        spin_state.clear();
+        shared.clear();
+    }
+
+    /// Makes the record that of a process which is about to start. It has no stack until it is started.
+    pub(crate) fn begin(&mut self, body: Body) {
+        self.renew();
         self.status = Status::Running;
-        // It has none until it is started: the one that it had in an earlier execution may be another's now.
-        (self.stack, self.stack_size) = ((0, 0), 0);
-        self.pending = None;
         self.body = Some(body);
-        (self.events, self.spawned, self.made) = (0, 0, [0; OWN_KINDS]);
-        (self.name, self.created) = (None, None);
-        self.locals.clear();
-        self.quiet.clear();
-        self.shared.clear();
     }
 
     /// Gives the process a stack.

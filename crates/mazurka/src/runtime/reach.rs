@@ -2,7 +2,7 @@
 //!
 //! As leak checkers do, every word that could be a pointer counts as one, wherever it is in the process: in statics, in variables of
 //! threads of the operating system, in memory that was allocated before the check. Of the memory that is known since then,
-//! only that counts which is reached itself. What modelled atomics hold is not where they are but in the world, which is no
+//! only that counts which is reached itself. What modelled atomics hold is not where they are but in the runtime, which is no
 //! root: it is looked up there. So what is kept in a static is no leak, whether anybody frees it or not. Where the operating
 //! system does not show the memory of the process, nothing is found.
 
@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::World;
+use super::Runtime;
 use super::heap::{Block, Maker, Watch, base_of_stack};
 use super::identity::Base;
 use super::region;
@@ -35,12 +35,12 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// The blocks that were allocated by processes since a birth and leaked, but for those to which others of them point, in the order
 /// in which they were allocated.
-pub(super) fn leaked(world: &World, watch: &Watch, since: u64) -> Vec<Block> {
-    let mut leaked = look(world, watch, since).unwrap_or_default();
+pub(super) fn leaked(runtime: &Runtime, watch: &Watch, since: u64) -> Vec<Block> {
+    let mut leaked = look(runtime, watch, since).unwrap_or_default();
     for _ in 0..LOOKS {
         if !leaked.is_empty() {
             std::thread::sleep(PAUSE);
-            let again = look(world, watch, since).unwrap_or_default();
+            let again = look(runtime, watch, since).unwrap_or_default();
             leaked.retain(|block| again.iter().any(|other| other.birth == block.birth));
         }
     }
@@ -51,12 +51,12 @@ pub(super) fn leaked(world: &World, watch: &Watch, since: u64) -> Vec<Block> {
 static LOOKING: Mutex<()> = Mutex::new(());
 
 /// None if nothing can be told.
-fn look(world: &World, watch: &Watch, since: u64) -> Option<Vec<Block>> {
+fn look(runtime: &Runtime, watch: &Watch, since: u64) -> Option<Vec<Block>> {
     let _alone = LOOKING.lock().unwrap_or_else(PoisonError::into_inner);
     let region = region::range();
     let mappings = outside(&region)?;
-    let contents = Contents::of(world);
-    let mut apart = world.stacks.unused();
+    let contents = Contents::of(runtime);
+    let mut apart = runtime.search.stacks.unused();
     // The frames of the check are the library's; above them are the variables of the thread.
     let base = base_of_stack();
     let stack = mappings.iter().find(|mapping| mapping.contains(&base))?;
@@ -76,7 +76,7 @@ fn look(world: &World, watch: &Watch, since: u64) -> Option<Vec<Block>> {
         inner: contents.inner,
     };
     // Where the memory can't be read, nothing would point to anything.
-    read(&reach.memory, &mut reach.buffer[..WORD], std::ptr::from_ref(world).addr()).ok()?;
+    read(&reach.memory, &mut reach.buffer[..WORD], std::ptr::from_ref(runtime).addr()).ok()?;
     watch.fill(&mut reach.blocks);
     let of_look = [
         apart.as_ptr().addr(),
@@ -85,7 +85,11 @@ fn look(world: &World, watch: &Watch, since: u64) -> Option<Vec<Block>> {
         reach.buffer.as_ptr().addr(),
         reach.inner.as_ptr().addr(),
     ];
-    let of_world = [std::ptr::from_ref(world).addr(), world.cells.address(), world.processes.as_ptr().addr()];
+    let of_world = [
+        std::ptr::from_ref(runtime).addr(),
+        runtime.execution.values.address(),
+        runtime.processes.as_ptr().addr(),
+    ];
     reach.begin(of_look.into_iter().chain(of_world));
     apart.extend(reach.blocks.iter().map(|block| block.start..block.start + block.size));
     apart.sort_unstable_by_key(|range| range.start);
@@ -110,17 +114,18 @@ fn outside(region: &Range<usize>) -> Option<Vec<Range<usize>>> {
 
 /// What modelled objects hold.
 struct Contents {
-    /// What is in statics, and what the world itself holds of what processes have allocated.
+    /// What is in statics, and what the runtime itself holds of what processes have allocated.
     roots: Vec<usize>,
     /// What is in memory that a process allocated, of a size.
     inner: Vec<(Maker, usize, usize)>,
 }
 
 impl Contents {
-    fn of(world: &World) -> Contents {
-        let mut contents = Contents { roots: world.statics.copies().collect(), inner: Vec::new() };
-        for (base, location) in world.table.all() {
-            let word = world.cells.get(location) as usize;
+    fn of(runtime: &Runtime) -> Contents {
+        let mut contents =
+            Contents { roots: runtime.execution.statics.copies().collect(), inner: Vec::new() };
+        for (base, location) in runtime.search.table.all() {
+            let word = runtime.execution.values.get(location) as usize;
             match base {
                 Base::Static { .. } | Base::Copied { .. } => contents.roots.push(word),
                 Base::Heap { process, step, size, .. } => {
@@ -129,9 +134,14 @@ impl Contents {
                 Base::Stack { .. } | Base::Own { .. } => {}
             }
         }
-        let names = world.created.iter().filter_map(|&process| world.process(process).name.as_ref());
+        let names = runtime
+            .execution
+            .schedule
+            .created
+            .iter()
+            .filter_map(|&process| runtime.process(process).name.as_ref());
         contents.roots.extend(names.map(|name| name.as_ptr().addr()));
-        contents.roots.extend(world.last_panic.iter().map(|panic| panic.message.as_ptr().addr()));
+        contents.roots.extend(runtime.execution.last_panic.iter().map(|panic| panic.message.as_ptr().addr()));
         contents
     }
 }

@@ -1,4 +1,4 @@
-//! The run of a Rust closure: the scheduler's side of the world.
+//! The run of a Rust closure: the scheduler's side of the runtime.
 //!
 //! To go back is to begin again: the closure is started anew and the steps of the script are taken once more, each
 //! checked against what it was before. That is put off until the next step, and what is asked of the present state in
@@ -12,18 +12,17 @@ use mazurka_explore::NotExhaustive;
 use mazurka_program::{
     Failure, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Run, Stop,
 };
+use mazurka_threads::replay::Prefixes;
 use std::panic::Location as Caller;
 
-use super::World;
-use super::cells::Until;
+use super::Runtime;
 use super::discoveries::Discoveries;
 use super::heap::Watch;
-use super::operation::Wait;
 use super::process::{Resume, Status};
+use super::recycled::Recycled;
 use super::script::Taken;
-use super::spare::Spare;
 use crate::checker::Settings;
-use crate::checker::pulse::Pulse;
+use crate::checker::heartbeat::Heartbeat;
 
 /// The process that runs the closure.
 pub(crate) const MAIN: ProcessId = ProcessId(0);
@@ -55,33 +54,33 @@ impl Program for Closure {
     type Run = ClosureRun;
 
     fn start(&self, footprints: Footprints) -> ClosureRun {
-        let mut spare = Spare::get();
-        // Where leaks are looked for, all memory of the world must be known: it is no root.
+        let mut recycled = Recycled::get();
+        // Where leaks are looked for, all memory of the runtime must be known: it is no root.
         let watch = self.settings.leaks.then(|| {
-            *spare = Spare::default();
+            *recycled = Recycled::default();
             Watch::begin()
         });
-        let mut world = Box::new(World::new(self.settings.stack_size, &self.settings.heartbeat, &mut spare));
-        world.foresee = footprints == Footprints::Static;
-        world.spurious = self.settings.spurious;
-        watch.into_iter().for_each(|watch| world.living.watch(watch));
-        if world.spurious.failures {
+        let mut runtime =
+            Box::new(Runtime::new(self.settings.stack_size, &self.settings.heartbeat, &mut recycled));
+        runtime.search.foresee = footprints == Footprints::Static;
+        runtime.search.spurious = self.settings.spurious;
+        watch.into_iter().for_each(|watch| runtime.execution.living.watch(watch));
+        if runtime.search.spurious.failures {
             crate::sync::atomic::let_exchanges_fail();
         }
-        world.follow(&self.discoveries);
+        runtime.follow(&self.discoveries);
         let mut run = ClosureRun {
-            world,
+            runtime,
             body: self.body.clone(),
             heartbeat: self.settings.heartbeat.clone(),
             max_time: self.settings.max_time,
             holds: Vec::new(),
             behind: false,
-            enabled_at: take(&mut spare.enabled_at),
-            choices: Vec::new(),
+            prefixes: take(&mut recycled.prefixes),
         };
         if run.begin(0).is_err() {
             // So that a step is asked for, which says what is wrong.
-            run.world.enabled.insert(MAIN);
+            run.runtime.execution.schedule.enabled.insert(MAIN);
         }
         run.note_state();
         run
@@ -94,116 +93,100 @@ impl Program for Closure {
 
 /// A closure that has been started.
 pub struct ClosureRun {
-    pub(crate) world: Box<World>,
+    pub(crate) runtime: Box<Runtime>,
     body: Arc<dyn Fn() + Send + Sync>,
-    heartbeat: Arc<Pulse>,
+    heartbeat: Arc<Heartbeat>,
     max_time: Option<Duration>,
     /// `(turn, process)`: in that turn (0 for the start, then the steps from 1 on) the process goes on to a panic that
     /// unwinds over operations, so it is held back and the unwinding is a step of its own.
     holds: Vec<(u32, ProcessId)>,
-    /// Whether the world is not where the script ends.
+    /// Whether the runtime is not where the script ends.
     behind: bool,
-    /// Who is enabled after each prefix of the script.
-    enabled_at: Vec<ProcessSet>,
-    /// `(depth, process, n)`: after so many steps the process's next one has `n > 1` outcomes.
-    choices: Vec<(u32, ProcessId, u32)>,
+    /// What the search asks about prefixes of the script.
+    prefixes: Prefixes,
 }
 
 impl Run for ClosureRun {
     fn names(&self) -> &Names {
-        &self.world.names
+        &self.runtime.search.names
     }
 
     fn depth(&self) -> usize {
-        self.world.script.len()
+        self.runtime.search.script.len()
     }
 
     #[inline]
     fn enabled(&self) -> &ProcessSet {
-        &self.enabled_at[self.world.script.len()]
+        self.prefixes.enabled(self.runtime.search.script.len())
     }
 
     fn alternatives(&self, process: ProcessId) -> u32 {
-        let depth = self.world.script.len() as u32;
-        let noted = self.choices.iter().rev().take_while(|choice| choice.0 == depth);
-        noted.into_iter().find(|choice| choice.1 == process).map_or(1, |choice| choice.2)
+        self.prefixes.outcomes(self.runtime.search.script.len(), process)
     }
 
     fn waiting(&self, with: &mut dyn FnMut(ProcessId, Option<Guard>)) {
-        for &process in &self.world.created {
-            let state = self.world.process(process);
-            if state.status != Status::Parked || self.world.enabled.contains(process) {
+        for &process in &self.runtime.execution.schedule.created {
+            let state = self.runtime.process(process);
+            if state.status != Status::Parked || self.runtime.execution.schedule.enabled.contains(process) {
                 continue;
             }
             let Some(pending) = state.pending else { continue };
-            with(process, guard_of(pending.wait, pending.guard));
+            with(process, pending.guard);
         }
     }
 
     #[inline(always)]
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
         label.clear();
-        self.heartbeat.step(self.world.script.len(), process, choice);
+        self.heartbeat.step(self.runtime.search.script.len(), process, choice);
         if self.heartbeat.is_time_up() {
             self.time_is_up();
         }
         if self.catch_up().and_then(|()| self.take(process, choice)).is_err() {
             return Err(self.stopped());
         }
-        std::mem::swap(label, &mut self.world.label);
+        std::mem::swap(label, &mut self.runtime.step.label);
         self.note_state();
         Ok(())
     }
 
     fn rewind(&mut self, depth: usize) {
-        if depth < self.world.script.len() {
-            self.world.script.truncate(depth);
+        if depth < self.runtime.search.script.len() {
+            self.runtime.search.script.truncate(depth);
             self.behind = true;
             while self.holds.last().is_some_and(|hold| hold.0 as usize > depth) {
                 self.holds.pop();
             }
-            while self.choices.last().is_some_and(|choice| choice.0 as usize > depth) {
-                self.choices.pop();
-            }
+            self.prefixes.rewind(depth);
         }
     }
 
     fn guard_holds_at(&self, guard: GuardId, depth: usize) -> bool {
-        let guard = self.world.guards[guard.0 as usize];
-        match guard.until {
-            Until::Differs(spin) => self.world.differs_at(spin, depth as u32),
-            until => until.holds(self.world.cells.at_depth(guard.location, depth as u32)),
-        }
+        let Runtime { search, execution, .. } = &*self.runtime;
+        search.guards.holds(guard, |location| execution.values.at_depth(location, depth as u32))
     }
 
     fn failures(&self) -> &[Failure] {
-        &self.world.failures
+        &self.runtime.execution.findings.failures
     }
 
     fn assumed(&self) -> bool {
-        self.world.assumed
-    }
-}
-
-pub(super) fn guard_of(wait: Wait, id: GuardId) -> Option<Guard> {
-    match wait {
-        Wait::Guard { location, .. } => Some(Guard { location, id }),
-        _ => None,
+        self.runtime.execution.findings.assumed
     }
 }
 
 impl ClosureRun {
     /// Starts the closure; so many steps of the script are to be taken without asking.
     fn begin(&mut self, scripted: u32) -> Result<(), Halt> {
-        let told = self.world.story.is_some();
-        self.world.end_execution();
-        self.world.story = told.then(Default::default);
+        let told = self.runtime.step.story.is_some();
+        self.runtime.end_execution();
+        self.runtime.step.story = told.then(Default::default);
         self.trouble()?;
         let body = self.body.clone();
         let held = self.holds.len();
-        self.world.begin_execution(Box::new(move || crate::thread::run_main(&*body)));
-        self.world.scripted = scripted;
-        self.world.label.clear();
+        self.runtime.begin_execution(Box::new(move || crate::thread::run_main(&*body)));
+        self.runtime.search.scripted = scripted;
+        self.runtime.step.label.clear();
         match self.start_processes(0) {
             // The initial segment unwinds over operations: it is held back, so begin once more.
             Err(Halt::Again) if self.holds.len() > held => self.begin(0)?,
@@ -215,9 +198,9 @@ impl ClosureRun {
 
     /// Takes the steps of the script again. A process takes its own, in a row, without being asked in between.
     fn rerun(&mut self) -> Result<(), Halt> {
-        let told = self.holds.is_empty() && self.world.story.is_none();
-        self.begin(if told { self.world.script.len() as u32 } else { 0 })?;
-        while (self.world.depth as usize) < self.world.script.len() {
+        let told = self.holds.is_empty() && self.runtime.step.story.is_none();
+        self.begin(if told { self.runtime.search.script.len() as u32 } else { 0 })?;
+        while (self.runtime.execution.schedule.depth as usize) < self.runtime.search.script.len() {
             if self.heartbeat.is_time_up() {
                 self.time_is_up();
             }
@@ -225,15 +208,15 @@ impl ClosureRun {
                 continue;
             }
             self.settle();
-            let position = self.world.depth as usize;
-            let before = self.world.script[position];
-            if !self.world.enabled.contains(before.process) {
+            let position = self.runtime.execution.schedule.depth as usize;
+            let before = self.runtime.search.script[position];
+            if !self.runtime.execution.schedule.enabled.contains(before.process) {
                 return Err(self.not_repeated(position, (before.place, None)));
             }
             self.take(before.process, before.choice)?;
         }
         self.settle();
-        self.world.scripted = 0;
+        self.runtime.search.scripted = 0;
         self.check_enabled()
     }
 
@@ -241,13 +224,13 @@ impl ClosureRun {
     #[inline]
     fn repeat(&mut self) -> Result<bool, Halt> {
         self.trouble()?;
-        let world = &mut *self.world;
-        if world.scripted == 0 {
+        let runtime = &mut *self.runtime;
+        if runtime.search.scripted == 0 {
             return Ok(false);
         }
-        let turn = world.depth;
-        let process = world.script[turn as usize].process;
-        if !world.follow_parked(process) {
+        let turn = runtime.execution.schedule.depth;
+        let process = runtime.search.script[turn as usize].process;
+        if !runtime.follow_parked(process) {
             return self.trouble().map(|()| false);
         }
         self.go_on(process, turn + 1)?;
@@ -259,20 +242,22 @@ impl ClosureRun {
     /// not cut here: the search will hear of it.
     #[cold]
     fn time_is_up(&mut self) {
-        if self.world.story.is_some() || !self.behind && !self.world.failures.is_empty() {
+        if self.runtime.step.story.is_some()
+            || !self.behind && !self.runtime.execution.findings.failures.is_empty()
+        {
             return;
         }
         if let Some(most) = self.max_time {
-            self.world.fail(Stop::Bound(NotExhaustive::Time(most).to_string()));
+            self.runtime.fail(Stop::Bound(NotExhaustive::Time(most).to_string()));
         }
     }
 
     /// Executions that are not finished are unwound, and never run to their end before.
     pub(crate) fn never_runs_out(&mut self) {
-        self.world.runs_out = false;
+        self.runtime.search.runs_out = false;
     }
 
-    /// Brings the world to where the script ends.
+    /// Brings the runtime to where the script ends.
     #[inline]
     fn catch_up(&mut self) -> Result<(), Halt> {
         self.trouble()?;
@@ -292,17 +277,17 @@ impl ClosureRun {
     #[cold]
     fn stopped(&self) -> Stop {
         let unknown = || Stop::Bound("the closure does not repeat its panic".to_owned());
-        self.world.fatal.clone().unwrap_or_else(unknown)
+        self.runtime.search.fatal.clone().unwrap_or_else(unknown)
     }
 
-    /// Takes a step in the world: one that is new, or the next one of the script. The label is left there.
+    /// Takes a step in the runtime: one that is new, or the next one of the script. The label is left there.
     ///
-    /// A function of its own, which is not called by others that only pass on what it gives: see [`World::resume_here`].
+    /// A function of its own, which is not called by others that only pass on what it gives: see [`Runtime::resume_here`].
     #[inline(never)]
     fn take(&mut self, process: ProcessId, choice: u32) -> Result<(), Halt> {
         let (place, digest) = self.perform(process, choice);
-        let turn = self.world.depth;
-        let result = match self.world.process(process).status {
+        let turn = self.runtime.execution.schedule.depth;
+        let result = match self.runtime.process(process).status {
             Status::Parked => self.go_on(process, turn),
             _ => self.unwind(process),
         };
@@ -313,14 +298,14 @@ impl ClosureRun {
         }
         self.settle();
         // In a row of scripted steps the later ones have been looked at.
-        let next = match self.world.depth == turn {
-            true => self.world.process(process).pending.map(|pending| pending.place),
-            false => self.world.script[turn as usize - 1].next,
+        let next = match self.runtime.execution.schedule.depth == turn {
+            true => self.runtime.process(process).pending.map(|pending| pending.place),
+            false => self.runtime.search.script[turn as usize - 1].next,
         };
-        let first = self.world.first_of_child();
+        let first = self.runtime.first_of_child();
         let taken = Taken { process, choice, place, next, first, digest };
-        match self.world.script.get(turn as usize - 1) {
-            None => self.world.script.push(taken),
+        match self.runtime.search.script.get(turn as usize - 1) {
+            None => self.runtime.search.script.push(taken),
             Some(before) => {
                 if let Some((position, places)) = before.difference(&taken, turn as usize - 1) {
                     return Err(self.not_repeated(position, places));
@@ -333,20 +318,20 @@ impl ClosureRun {
     /// Does the operation that a process is at. Gives its place and what tells its label from others.
     #[inline(always)]
     fn perform(&mut self, process: ProcessId, choice: u32) -> (Option<&'static Caller<'static>>, u64) {
-        let world = &mut *self.world;
-        world.enabled.remove(process);
-        world.running = process;
-        match world.process_mut(process).pending.take() {
+        let runtime = &mut *self.runtime;
+        runtime.execution.schedule.enabled.remove(process);
+        runtime.execution.schedule.running = process;
+        match runtime.process_mut(process).pending.take() {
             Some(pending) => {
-                world.leave(process, pending);
-                world.living.last_step = Some(pending.place);
+                runtime.leave(process, pending);
+                runtime.execution.living.last_step = Some(pending.place);
                 // SAFETY: the process is parked at it, and nobody else refers to it.
                 #[allow(unsafe_code)]
                 let operation = unsafe { pending.operation_mut() };
-                let digest = world.perform(operation, choice, pending.place, pending.arrival());
+                let digest = runtime.perform(operation, choice, pending.place, pending.arrival());
                 (Some(pending.place), digest)
             }
-            None => (None, world.begin_unwinding()),
+            None => (None, runtime.begin_unwinding()),
         }
     }
 
@@ -354,14 +339,14 @@ impl ClosureRun {
     #[inline(always)]
     fn go_on(&mut self, process: ProcessId, turn: u32) -> Result<(), Halt> {
         if !self.holds.is_empty() && self.holds.contains(&(turn, process)) {
-            self.world.process_mut(process).status = Status::Held;
-            self.world.enabled.insert(process);
+            self.runtime.process_mut(process).status = Status::Held;
+            self.runtime.execution.schedule.enabled.insert(process);
             return Ok(());
         }
-        self.world.unwound = 0;
-        self.world.resume_here(process, Resume::Go);
+        self.runtime.step.unwound = 0;
+        self.runtime.resume_here(process, Resume::Go);
         self.trouble()?;
-        if self.world.unwound > 0 {
+        if self.runtime.step.unwound > 0 {
             self.holds.push((turn, process));
             return Err(Halt::Again);
         }
@@ -370,39 +355,41 @@ impl ClosureRun {
 
     /// Takes the step in which a process unwinds.
     fn unwind(&mut self, process: ProcessId) -> Result<(), Halt> {
-        self.world.resume(process, Resume::Go);
-        self.world.label.varies = true;
+        self.runtime.resume(process, Resume::Go);
+        self.runtime.step.label.varies = true;
         self.trouble()
     }
 
     #[inline(always)]
     fn trouble(&self) -> Result<(), Halt> {
-        if self.world.fatal.is_some() { Err(Halt::Fatal) } else { Ok(()) }
+        if self.runtime.search.fatal.is_some() { Err(Halt::Fatal) } else { Ok(()) }
     }
 
     /// Finds out who can take a step now.
     #[inline(always)]
     fn settle(&mut self) {
-        if self.world.changed {
-            self.world.refresh();
+        if self.runtime.execution.schedule.changed {
+            self.runtime.refresh();
         }
-        if self.world.enabled.is_empty() {
-            self.world.conclude();
+        if self.runtime.execution.schedule.enabled.is_empty() {
+            self.runtime.conclude();
         }
     }
 
     /// Starts the processes that were created in this turn, and those that these create.
     #[inline(always)]
     fn start_processes(&mut self, turn: u32) -> Result<(), Halt> {
-        if self.world.starting.is_empty() { Ok(()) } else { self.start_each(turn) }
+        if self.runtime.execution.schedule.starting.is_empty() { Ok(()) } else { self.start_each(turn) }
     }
 
     fn start_each(&mut self, turn: u32) -> Result<(), Halt> {
-        while let Some(process) = self.world.starting.pop() {
-            if let Err(error) = self.world.embark(process) {
-                let message =
-                    format!("no memory for the stack of thread {}: {error}", self.world.created.len());
-                self.world.fail(Stop::Bound(message));
+        while let Some(process) = self.runtime.execution.schedule.starting.pop() {
+            if let Err(error) = self.runtime.embark(process) {
+                let message = format!(
+                    "no memory for the stack of thread {}: {error}",
+                    self.runtime.execution.schedule.created.len()
+                );
+                self.runtime.fail(Stop::Bound(message));
                 return Err(Halt::Fatal);
             }
             self.go_on(process, turn)?;
@@ -414,7 +401,7 @@ impl ClosureRun {
     /// so many steps will have been taken.
     #[cold]
     fn again(&mut self, process: ProcessId, choice: u32, turn: u32) -> Result<(), Halt> {
-        let known = self.world.script.len();
+        let known = self.runtime.search.script.len();
         if turn as usize <= known {
             // It was one of the script: that is taken again as a whole.
             return self.rerun();
@@ -426,85 +413,83 @@ impl ClosureRun {
     /// Whether those are enabled who were when the script had been taken before, for steps with as many outcomes.
     #[inline]
     fn check_enabled(&mut self) -> Result<(), Halt> {
-        let position = self.world.script.len();
-        if self.enabled_at.get(position).is_some_and(|before| *before != self.world.enabled) {
+        let position = self.runtime.search.script.len();
+        let enabled = &self.runtime.execution.schedule.enabled;
+        if self.prefixes.known(position).is_some_and(|before| before != enabled) {
             return Err(self.not_enabled_as_before(position));
         }
-        let branched = self.choices.last().is_some_and(|choice| choice.0 as usize == position);
-        if branched || self.world.branching > 0 { self.check_choices(position) } else { Ok(()) }
+        let branches = self.prefixes.is_branching(position) || self.runtime.execution.schedule.is_branching();
+        if branches { self.check_choices(position) } else { Ok(()) }
     }
 
     #[cold]
     fn check_choices(&mut self, position: usize) -> Result<(), Halt> {
-        let differing = self.world.enabled.iter().find_map(|process| {
-            let pending = self.world.process(process).pending?;
-            let outcomes = pending.operation().alternatives(&self.world);
+        let differing = self.runtime.execution.schedule.enabled.iter().find_map(|process| {
+            let pending = self.runtime.process(process).pending?;
+            let outcomes = pending.operation().alternatives(&self.runtime);
             (outcomes != self.alternatives(process)).then_some((process, Some(pending.place)))
         });
         let Some((process, place)) = differing else { return Ok(()) };
-        self.world.report_difference(position, process, (place, place));
+        self.runtime.report_difference(position, process, (place, place));
         Err(Halt::Fatal)
     }
 
     #[cold]
     fn not_enabled_as_before(&mut self, position: usize) -> Halt {
-        let (before, world) = (&self.enabled_at[position], &*self.world);
-        let differs = |process: &ProcessId| before.contains(*process) != world.enabled.contains(*process);
-        let all = before.iter().chain(world.enabled.iter()).find(differs);
+        let (before, runtime) = (self.prefixes.enabled(position), &*self.runtime);
+        let differs = |process: &ProcessId| {
+            before.contains(*process) != runtime.execution.schedule.enabled.contains(*process)
+        };
+        let all = before.iter().chain(runtime.execution.schedule.enabled.iter()).find(differs);
         let process = all.unwrap_or(MAIN);
-        let last = world.script.iter().rfind(|taken| taken.process == process);
-        let now = world.process(process).pending.map(|pending| pending.place);
+        let last = runtime.search.script.iter().rfind(|taken| taken.process == process);
+        let now = runtime.process(process).pending.map(|pending| pending.place);
         let places = (last.and_then(|taken| taken.next), now);
-        self.world.report_difference(position, process, places);
+        self.runtime.report_difference(position, process, places);
         Halt::Fatal
     }
 
     /// Notes who is enabled now, for when it is asked later.
     #[inline]
     fn note_state(&mut self) {
-        let depth = self.world.script.len();
-        if self.enabled_at.len() <= depth {
-            self.enabled_at.push(ProcessSet::new());
-        }
-        self.enabled_at[depth].copy_from(&self.world.enabled);
-        if self.world.branching > 0 {
-            self.note_choices();
+        self.prefixes.note(self.runtime.search.script.len(), &self.runtime.execution.schedule.enabled);
+        if self.runtime.execution.schedule.is_branching() {
+            self.note_outcomes();
         }
     }
 
     #[cold]
-    fn note_choices(&mut self) {
-        for process in self.world.enabled.iter() {
-            let Some(pending) = self.world.process(process).pending else { continue };
-            let n = pending.operation().alternatives(&self.world);
-            if n > 1 {
-                self.choices.push((self.world.script.len() as u32, process, n));
-            }
+    fn note_outcomes(&mut self) {
+        let depth = self.runtime.search.script.len();
+        for process in self.runtime.execution.schedule.enabled.iter() {
+            let Some(pending) = self.runtime.process(process).pending else { continue };
+            let outcomes = pending.operation().alternatives(&self.runtime);
+            self.prefixes.note_outcomes(depth, process, outcomes);
         }
     }
 
     #[cold]
     fn not_repeated(&mut self, position: usize, places: (Option<&Caller<'_>>, Option<&Caller<'_>>)) -> Halt {
-        let process = self.world.script[position.min(self.world.script.len() - 1)].process;
-        self.world.report_difference(position, process, places);
+        let process = self.runtime.search.script[position.min(self.runtime.search.script.len() - 1)].process;
+        self.runtime.report_difference(position, process, places);
         Halt::Fatal
     }
 }
 
 impl Drop for ClosureRun {
     fn drop(&mut self) {
-        if let Some(place) = self.world.weak_ordering {
+        if let Some(place) = self.runtime.search.weak_ordering {
             self.heartbeat.weak_ordering(place);
         }
-        self.world.end_execution();
-        Spare::keep(&mut self.world, &mut self.enabled_at);
+        self.runtime.end_execution();
+        Recycled::keep(&mut self.runtime, &mut self.prefixes);
     }
 }
 
 /// Why a step was not taken.
 #[derive(Clone, Copy)]
 enum Halt {
-    /// The execution can't go on: [`World::fatal`] says why.
+    /// The execution can't go on: [`Runtime::fatal`] says why.
     Fatal,
     /// It must be taken again, from the start of the execution, with what is known now.
     Again,

@@ -3,12 +3,13 @@
 use std::panic::Location as Caller;
 use std::ptr;
 
-use mazurka_program::{AccessKind, Failure, FailureKind, Guard, GuardId, Label, Location, ProcessId, Stop};
+use mazurka_program::{Access, AccessKind, Failure, FailureKind, Guard, Location, ProcessId, Stop};
+use mazurka_threads::replay::{digest, mix_access};
 
 use super::operation::{Nature, Operation, Step, Wait};
 use super::process::Pending;
-use super::run::{MAIN, guard_of};
-use super::{World, place_of};
+use super::run::MAIN;
+use super::{Runtime, place_of};
 
 type Where = Option<&'static Caller<'static>>;
 
@@ -45,17 +46,13 @@ fn same_place(a: Where, b: Where) -> bool {
     }
 }
 
-/// A number that tells labels apart.
-#[inline]
-fn digest(label: &Label) -> u64 {
-    let accesses = label.accesses.iter();
-    accesses.fold(label.spawned.len() as u64, |digest, access| add(digest, access.first, access.kind))
-}
+/// The digest of a label that touches nothing and creates nobody.
+const NOTHING: u64 = 0;
 
+/// Adds an access to a digest.
 #[inline]
 fn add(digest: u64, location: Location, kind: AccessKind) -> u64 {
-    let word = u64::from(location.0) << 3 | kind as u64;
-    (digest.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    mix_access(digest, Access::one(location, kind))
 }
 
 /// How a process came to an operation.
@@ -72,12 +69,12 @@ pub(super) struct Arrived {
 impl Pending {
     #[inline]
     pub(super) fn arrival(&self) -> Arrived {
-        let Pending { wait, guard, spins, plain, branches, top, .. } = *self;
-        Arrived { guard: guard_of(wait, guard), spins, plain, branches, top }
+        let Pending { guard, spins, plain, branches, top, .. } = *self;
+        Arrived { guard, spins, plain, branches, top }
     }
 }
 
-impl World {
+impl Runtime {
     /// Does an operation of the running process, as a step. Gives what tells its label, and the number of its outcomes, from
     /// others.
     #[inline(always)]
@@ -88,102 +85,105 @@ impl World {
         place: &'static Caller<'static>,
         arrived: Arrived,
     ) -> u64 {
-        let process = self.running;
-        self.label.clear();
-        self.label.guard = arrived.guard;
-        self.silent = true;
+        let process = self.execution.schedule.running;
+        self.step.label.clear();
+        self.step.label.guard = arrived.guard;
+        self.step.silent = true;
         if arrived.spins {
-            self.process_mut(process).quiet.clear();
+            self.process_mut(process).spin_state.clear();
         }
         let outcomes = if arrived.branches { operation.alternatives(self) } else { 1 };
-        operation.perform(&mut Step { world: self, process, choice, place });
-        let quiet = match self.label.accesses[..] {
-            [only] if arrived.plain && self.silent => Some(only.first),
+        operation.perform(&mut Step { runtime: self, process, choice, place });
+        let quiet = match self.step.label.accesses[..] {
+            [only] if arrived.plain && self.step.silent => Some(only.first),
             _ => None,
         };
-        self.note_quiet(process, place, arrived.top, quiet);
-        if !self.groups.is_empty() {
-            self.touch_groups();
-            if let Some(guard) = self.label.guard.filter(|_| arrived.spins) {
-                self.label.touch(guard.location, AccessKind::Read);
+        self.note_for_spin(process, place, arrived.top, quiet);
+        if !self.search.groups.is_empty() {
+            self.search.groups.touch(&mut self.step.label);
+            if let Some(guard) = self.step.label.guard.filter(|_| arrived.spins) {
+                self.step.label.touch(guard.location, AccessKind::Read);
             }
         }
-        if self.story.is_some() {
+        if self.step.story.is_some() {
             self.tell(operation);
         }
         self.count_step(process);
         match outcomes {
-            1 => digest(&self.label),
-            _ => add(digest(&self.label), Location(outcomes), AccessKind::Read),
+            1 => digest(0, &self.step.label),
+            _ => add(digest(0, &self.step.label), Location(outcomes), AccessKind::Read),
         }
     }
 
     /// The operation that a process which the step has created came to, if any.
     #[inline]
     pub(super) fn first_of_child(&self) -> Where {
-        self.process(*self.label.spawned.first()?).pending.map(|pending| pending.place)
+        self.process(*self.step.label.spawned.first()?).pending.map(|pending| pending.place)
     }
 
     /// The step in which a process unwinds has no operation of its own.
     pub(super) fn begin_unwinding(&mut self) -> u64 {
-        if self.foresee {
+        if self.search.foresee {
             let message = "a panic that unwinds over operations is not supported by source; use optimal";
-            self.fail(Stop::Bound(message.to_owned()));
+            self.fail(Stop::Unsupported(message.to_owned()));
         }
-        self.label.clear();
-        self.count_step(self.running);
-        digest(&self.label)
+        self.step.label.clear();
+        self.count_step(self.execution.schedule.running);
+        digest(0, &self.step.label)
     }
 
     #[inline(always)]
     fn count_step(&mut self, process: ProcessId) {
         let state = &mut self.processes[process.0 as usize];
-        state.last = self.depth;
+        state.last = self.execution.schedule.depth;
         state.events += 1;
-        self.depth += 1;
+        self.execution.schedule.depth += 1;
     }
 
     /// Whether the script has this operation of the running process as its next step. Not while there are processes to
     /// be started: what a process does after a step comes before the steps of others.
     #[inline]
     pub(super) fn is_scripted(&self, place: &'static Caller<'static>) -> bool {
-        self.depth < self.scripted && self.starting.is_empty() && {
-            let next = &self.script[self.depth as usize];
-            next.process == self.running && next.place.is_some_and(|known| ptr::eq(known, place))
-        }
+        self.execution.schedule.depth < self.search.scripted
+            && self.execution.schedule.starting.is_empty()
+            && {
+                let next = &self.search.script[self.execution.schedule.depth as usize];
+                next.process == self.execution.schedule.running
+                    && next.place.is_some_and(|known| ptr::eq(known, place))
+            }
     }
 
     /// Whether the operation that the running process has come to at this place, one that touches a single location, can be
-    /// done again the short way: what it does is then left to the caller, who says so with [`World::repeated`].
+    /// done again the short way: what it does is then left to the caller, who says so with [`Runtime::repeated`].
     #[inline(always)]
     pub(crate) fn may_repeat(&self, place: &'static Caller<'static>) -> bool {
         self.is_scripted(place)
-            && self.groups.is_empty()
-            && !self.races.enabled
-            && !self.shown.pulse.is_time_up()
+            && self.search.groups.is_empty()
+            && !self.execution.races.enabled
+            && !self.search.heartbeat.is_time_up()
             && !self.suspects(place)
-            && !self.ending
+            && !self.execution.ending
             && !std::thread::panicking()
     }
 
     /// Whether the next step of the script touches this location, and no more.
     #[inline]
     pub(crate) fn expects(&self, location: Location, kind: AccessKind) -> bool {
-        self.script[self.depth as usize].digest == add(0, location, kind)
+        self.search.script[self.execution.schedule.depth as usize].digest == add(NOTHING, location, kind)
     }
 
     /// A step of the script was taken the short way: it read a location and changed nothing, or else changed it.
     #[inline(always)]
     pub(crate) fn repeated(&mut self, place: &'static Caller<'static>, top: usize, quiet: Option<Location>) {
-        let me = self.running;
-        self.shown.pulse.repeated(me, place);
-        self.note_quiet(me, place, top, quiet);
+        let me = self.execution.schedule.running;
+        self.search.heartbeat.repeated(me, place);
+        self.note_for_spin(me, place, top, quiet);
         let process = &mut self.processes[me.0 as usize];
-        process.last = self.depth;
+        process.last = self.execution.schedule.depth;
         process.events += 1;
-        self.log.set_process(me, process.events);
-        self.operations += 1;
-        self.depth += 1;
+        self.execution.log.set_process(me, process.events);
+        self.execution.operations += 1;
+        self.execution.schedule.depth += 1;
     }
 
     /// Takes the step that the script has, without going to the scheduler and back. False if that can't be: the scheduler
@@ -196,22 +196,18 @@ impl World {
         spin: Option<Wait>,
     ) -> bool {
         let Nature { wait, plain, branches } = operation.nature();
-        let me = self.running;
+        let me = self.execution.schedule.running;
         let (wait, spins) = (spin.unwrap_or(wait), spin.is_some());
-        if self.shown.pulse.is_time_up() || !self.is_ready(operation, wait, me) {
+        if self.search.heartbeat.is_time_up() || !self.is_ready(operation, wait, me) {
             return false;
         }
-        // Guards have numbers in the order of arrival, so that labels are the same.
-        let guard = match wait {
-            Wait::Guard { location, until } => self.capture(location, until),
-            _ => GuardId(0),
-        };
-        self.operations += 1;
-        self.shown.pulse.repeated(me, place);
-        let before = self.script[self.depth as usize];
-        let arrived = Arrived { guard: guard_of(wait, guard), spins, plain, branches, top };
+        let guard = self.guard_of(wait);
+        self.execution.operations += 1;
+        self.search.heartbeat.repeated(me, place);
+        let before = self.search.script[self.execution.schedule.depth as usize];
+        let arrived = Arrived { guard, spins, plain, branches, top };
         self.do_again(operation, before, place, arrived) && {
-            self.log.set_process(me, self.process(me).events);
+            self.execution.log.set_process(me, self.process(me).events);
             true
         }
     }
@@ -219,12 +215,12 @@ impl World {
     /// Takes the step that the script has, of a process that is parked at its operation; the process is to go on then.
     /// False if that can't be, as above.
     pub(super) fn follow_parked(&mut self, process: ProcessId) -> bool {
-        let before = self.script[self.depth as usize];
+        let before = self.search.script[self.execution.schedule.depth as usize];
         let Some(pending) = self.process(process).pending else { return false };
         if pending.spins || !before.place.is_some_and(|place| ptr::eq(place, pending.place)) {
             return false;
         }
-        self.running = process;
+        self.execution.schedule.running = process;
         // SAFETY: the process is parked at it, and nobody else refers to it.
         #[allow(unsafe_code)]
         let operation = unsafe { pending.operation_mut() };
@@ -233,7 +229,6 @@ impl World {
             return false;
         }
         self.leave(process, pending);
-        self.enabled.remove(process);
         self.process_mut(process).pending = None;
         short || self.do_again(operation, before, pending.place, pending.arrival())
     }
@@ -249,7 +244,7 @@ impl World {
         if self.perform(operation, before.choice, place, arrived) == before.digest {
             return true;
         }
-        self.scripted = 0;
+        self.search.scripted = 0;
         self.not_as_scripted(before);
         false
     }
@@ -257,8 +252,8 @@ impl World {
     /// Whether the running process comes to the operation that it came to before, after its last scripted step.
     #[inline(always)]
     pub(super) fn check_next(&mut self, place: &'static Caller<'static>) {
-        let state = self.process(self.running);
-        let last = self.script.get(state.last as usize).filter(|_| state.events > 0);
+        let state = self.process(self.execution.schedule.running);
+        let last = self.search.script.get(state.last as usize).filter(|_| state.events > 0);
         if !last.is_some_and(|taken| taken.next.is_some_and(|next| ptr::eq(next, place))) {
             self.check_next_closely(place);
         }
@@ -266,17 +261,17 @@ impl World {
 
     #[inline(never)]
     fn check_next_closely(&mut self, place: &'static Caller<'static>) {
-        let me = self.running;
+        let me = self.execution.schedule.running;
         if self.process(me).events == 0 {
             let born = self.process(me).born as usize;
-            let before = self.script.get(born).map_or(Some(place), |taken| taken.first);
+            let before = self.search.script.get(born).map_or(Some(place), |taken| taken.first);
             if me != MAIN && !same_place(before, Some(place)) {
                 self.report_difference(born + 1, me, (before, Some(place)));
             }
             return;
         }
         let last = self.process(me).last as usize;
-        let Some(before) = self.script.get(last).map(|taken| taken.next) else { return };
+        let Some(before) = self.search.script.get(last).map(|taken| taken.next) else { return };
         if !same_place(before, Some(place)) {
             self.report_difference(last + 1, me, (before, Some(place)));
         }
@@ -287,8 +282,14 @@ impl World {
         let state = self.process(process);
         let (position, before) = match state.events {
             0 if process == MAIN => return,
-            0 => (state.born as usize, self.script.get(state.born as usize).and_then(|taken| taken.first)),
-            _ => (state.last as usize, self.script.get(state.last as usize).and_then(|taken| taken.next)),
+            0 => (
+                state.born as usize,
+                self.search.script.get(state.born as usize).and_then(|taken| taken.first),
+            ),
+            _ => (
+                state.last as usize,
+                self.search.script.get(state.last as usize).and_then(|taken| taken.next),
+            ),
         };
         if before.is_some() {
             self.report_difference(position + 1, process, (before, None));
@@ -298,7 +299,11 @@ impl World {
     /// A step of the script touches something else than it did.
     #[cold]
     fn not_as_scripted(&mut self, before: Taken) {
-        self.report_difference(self.depth as usize - 1, before.process, (before.place, before.place));
+        self.report_difference(
+            self.execution.schedule.depth as usize - 1,
+            before.process,
+            (before.place, before.place),
+        );
     }
 
     /// Says what one execution did, and another after the same steps.

@@ -23,69 +23,56 @@ use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::panic::Location as Caller;
 
-use mazurka_program::{AccessKind, Location, ProcessId};
+use mazurka_program::{Location, ProcessId};
+use mazurka_threads::guards::Reads;
+use mazurka_threads::spin::{LoopDetector, Visit};
+use mazurka_threads::values::Until;
 
-use super::World;
-use super::cells::Until;
-use super::identity::OwnKind;
+use super::Runtime;
 use super::operation::Wait;
-use super::run::MAIN;
-
-/// No iteration of a loop that is recognised reads more than this.
-const MAX_READS: usize = 32;
 
 /// No stack that is compared is larger.
 const MAX_FRAME: usize = 16 * 1024;
 
+/// Where an operation is. Two are the same only if they are the same in memory, which is asked at every operation.
+#[derive(Clone, Copy)]
+struct Site(&'static Caller<'static>);
+
+impl PartialEq for Site {
+    #[inline]
+    fn eq(&self, other: &Site) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
 /// What a process has read since it changed something.
 #[derive(Default)]
-pub(crate) struct Quiet {
-    reads: Vec<Read>,
+pub(crate) struct SpinState {
+    detector: LoopDetector<Site, Frame>,
     /// The lowest stack pointer at any of the reads.
     deepest: usize,
-    /// The state in which it was at an operation, and how many reads came before.
-    snapshot: Option<Snapshot>,
 }
 
-struct Snapshot {
-    place: &'static Caller<'static>,
-    since: usize,
-    frame: Frame,
-}
-
-#[derive(Clone, Copy)]
-struct Read {
-    place: &'static Caller<'static>,
-    location: Location,
-    value: u64,
-}
-
-impl Quiet {
+impl SpinState {
     #[inline]
     pub(super) fn clear(&mut self) {
-        self.reads.clear();
-        self.snapshot = None;
+        self.detector.clear();
     }
 
     /// Notes a read at an operation with this stack pointer.
     #[inline]
-    fn push(&mut self, read: Read, top: usize) {
-        let deepest = if self.reads.is_empty() { top } else { self.deepest };
-        self.reads.push(read);
+    fn note(&mut self, place: &'static Caller<'static>, location: Location, value: u64, top: usize) {
+        let deepest = if self.detector.is_clear() { top } else { self.deepest };
+        self.detector.note(Site(place), location, value);
         self.deepest = deepest.min(top);
         if deepest < top {
             LEFT_SOMETHING.set(true);
         }
     }
-
-    /// Whether the process may be in a loop at this place.
-    #[inline]
-    fn suspects(&self, place: &'static Caller<'static>) -> bool {
-        !self.reads.is_empty() && self.reads.iter().any(|read| std::ptr::eq(read.place, place))
-    }
 }
 
 /// The state of a process: its registers and its stack.
+#[derive(Default)]
 pub(crate) struct Frame {
     saved: [usize; 6],
     /// Where the stack ends; the words are from there on.
@@ -265,57 +252,44 @@ unsafe extern "sysv64" fn wipe() {
     )
 }
 
-impl World {
+impl Runtime {
     /// Whether the running process may be spinning at an operation.
     #[inline]
     pub(super) fn suspects(&self, place: &'static Caller<'static>) -> bool {
-        self.process(self.running).quiet.suspects(place)
+        self.process(self.running()).spin_state.detector.suspects(Site(place))
     }
 
     /// A step of a process read a location and did not change anything that guards can see; or, with none, it did.
     #[inline]
-    pub(super) fn note_quiet(
+    pub(super) fn note_for_spin(
         &mut self,
         process: ProcessId,
         place: &'static Caller<'static>,
         top: usize,
         quiet: Option<Location>,
     ) {
-        let state = &mut self.processes[process.0 as usize].quiet;
-        match quiet.filter(|_| state.reads.len() < MAX_READS) {
+        let state = &mut self.processes[process.0 as usize].spin_state;
+        match quiet.filter(|_| !state.detector.is_full()) {
             None => state.clear(),
-            Some(location) => state.push(Read { place, location, value: self.cells.get(location) }, top),
+            Some(location) => state.note(place, location, self.execution.values.get(location), top),
         }
     }
 
     /// What the running process waits for, if it is in the state in which it was at this place before.
     #[cold]
     pub(super) fn spin(&mut self, place: &'static Caller<'static>, frame: Option<Frame>) -> Option<Wait> {
-        let frame = frame?;
-        let me = self.running.0 as usize;
-        let since = match &self.processes[me].quiet.snapshot {
-            // A loop with several operations is recognised at one of them.
-            Some(before) if !std::ptr::eq(before.place, place) => return None,
-            Some(before) if self.same_state(&before.frame, &frame) => before.since,
-            _ => {
-                let quiet = &mut self.processes[me].quiet;
-                quiet.snapshot = Some(Snapshot { place, since: quiet.reads.len(), frame });
-                return None;
-            }
+        let (frame, me) = (frame?, self.running().index());
+        let detector = &self.processes[me].spin_state.detector;
+        let iteration = match detector.visit(Site(place)) {
+            Visit::Elsewhere => return None,
+            Visit::Again if self.same_state(detector.state(), &frame) => detector.iteration(),
+            Visit::Again | Visit::First => None,
         };
-        let quiet = &mut self.processes[me].quiet;
-        let mut reads: Vec<(Location, u64)> =
-            quiet.reads[since..].iter().map(|read| (read.location, read.value)).collect();
-        reads.sort_unstable();
-        reads.dedup();
-        if reads.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            // Something changed on the way: another iteration will show.
-            quiet.snapshot = Some(Snapshot { place, since: quiet.reads.len(), frame });
+        let Some(reads) = iteration else {
+            self.processes[me].spin_state.detector.take_state(Site(place), |state| *state = frame);
             return None;
-        }
+        };
         match reads[..] {
-            // The end of an execution is run without notes.
-            [] => None,
             [(location, value)] => Some(Wait::Guard { location, until: Until::IsNot(value) }),
             _ => self.spin_on_several(reads),
         }
@@ -323,10 +297,12 @@ impl World {
 
     /// Whether two states of the running process are the same, but for what others may change.
     fn same_state(&self, before: &Frame, now: &Frame) -> bool {
-        let shared = &self.process(self.running).shared;
+        let shared = &self.process(self.execution.schedule.running).shared;
         let excused = |word: usize| {
-            shared.iter().any(|shared| match self.cells.get(shared.location) {
-                owned if (shared.is_owned)(owned, self.running) => shared.object.meets(word),
+            shared.iter().any(|shared| match self.execution.values.get(shared.location) {
+                owned if (shared.is_owned)(owned, self.execution.schedule.running) => {
+                    shared.object.meets(word)
+                }
                 _ => shared.whole.meets(word),
             })
         };
@@ -336,7 +312,7 @@ impl World {
     /// Notes an object that others may change, if it is on the stack of a process.
     pub(super) fn share(&mut self, shared: Shared) {
         let address = shared.object.start;
-        let owner = self.created.iter().rev().copied().find(|&process| {
+        let owner = self.execution.schedule.created.iter().rev().copied().find(|&process| {
             let (limit, base) = self.process(process).stack;
             self.process(process).has_stack() && (limit..base).contains(&address)
         });
@@ -351,52 +327,12 @@ impl World {
         self.share(Shared { object: extent, whole: extent, location: Location(0), is_owned: |_, _| false });
     }
 
-    fn spin_on_several(&mut self, reads: Vec<(Location, u64)>) -> Option<Wait> {
-        let locations: Vec<Location> = reads.iter().map(|read| read.0).collect();
-        let group = self.groups.iter().find(|group| locations.iter().all(|at| group.contains(at)));
-        let Some(first) = group.and_then(|group| group.first().copied()) else {
+    fn spin_on_several(&mut self, reads: Reads) -> Option<Wait> {
+        let Some(location) = self.search.groups.of(&reads) else {
+            let locations: Vec<Location> = reads.iter().map(|read| read.0).collect();
             self.discover_group(&locations);
             return None;
         };
-        let location = self.group_location(first);
-        self.spins.push(reads);
-        Some(Wait::Guard { location, until: Until::Differs(self.spins.len() as u32 - 1) })
-    }
-
-    /// The location that stands for a group of them.
-    fn group_location(&mut self, first: Location) -> Location {
-        self.own(MAIN, OwnKind::Group, first.0)
-    }
-
-    /// Who writes a location of a group writes the group.
-    #[cold]
-    pub(super) fn touch_groups(&mut self) {
-        let written: Vec<Location> = self
-            .label
-            .accesses
-            .iter()
-            .filter(|access| !access.kind.is_read())
-            .map(|access| access.first)
-            .collect();
-        let groups: Vec<Location> = self
-            .groups
-            .iter()
-            .filter(|group| group.iter().any(|at| written.contains(at)))
-            .filter_map(|group| group.first().copied())
-            .collect();
-        for first in groups {
-            let location = self.group_location(first);
-            self.label.touch(location, AccessKind::Write);
-        }
-    }
-
-    /// Whether something that a spin loop read was another after so many steps.
-    pub(super) fn differs_at(&self, spin: u32, depth: u32) -> bool {
-        self.spins[spin as usize].iter().any(|&(at, value)| self.cells.at_depth(at, depth) != value)
-    }
-
-    /// Whether something that a spin loop read is another now.
-    pub(super) fn differs(&self, spin: u32) -> bool {
-        self.spins[spin as usize].iter().any(|&(at, value)| self.cells.get(at) != value)
+        Some(Wait::Change(self.search.guards.change(location, reads)))
     }
 }

@@ -9,8 +9,9 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mazurka_program::{Failure, FailureKind, Location, Stop};
+use mazurka_threads::lifetime::Reset;
 
-use super::{World, place_of, with_world};
+use super::{Runtime, place_of, with_runtime};
 
 /// The statics of an execution.
 #[derive(Default)]
@@ -46,8 +47,10 @@ impl Statics {
     pub(super) fn copies(&self) -> impl Iterator<Item = usize> {
         self.copies.iter().map(|copy| copy.memory.addr())
     }
+}
 
-    pub(super) fn clear(&mut self) {
+impl Reset for Statics {
+    fn reset(&mut self) {
         self.met.clear();
         for copy in self.copies.drain(..) {
             // SAFETY: it was allocated with this layout, and is referred to no longer.
@@ -58,7 +61,7 @@ impl Statics {
 
 impl Drop for Statics {
     fn drop(&mut self) {
-        self.clear();
+        self.reset();
     }
 }
 
@@ -87,16 +90,17 @@ impl Home {
         if size_of::<*mut T>() != size_of::<*mut u8>() {
             return data;
         }
-        with_world(|world| {
-            if world.statics.met.is_empty() || !world.statics.met.contains(&location) {
+        with_runtime(|runtime| {
+            if runtime.execution.statics.met.is_empty() || !runtime.execution.statics.met.contains(&location)
+            {
                 return data;
             }
             if self.used.load(Ordering::Relaxed) {
-                world.used_static(location);
+                runtime.used_static(location);
                 return data;
             }
             // SAFETY: a static is alive, and the layout is that of its value.
-            let copy = unsafe { world.copy_of(location, data.cast(), Layout::for_value(&*data)) };
+            let copy = unsafe { runtime.copy_of(location, data.cast(), Layout::for_value(&*data)) };
             let mut data = data;
             // SAFETY: a pointer of this size is nothing but an address; so it is replaced as a whole, provenance included.
             unsafe { (&raw mut data).cast::<*mut u8>().write(copy) };
@@ -106,11 +110,11 @@ impl Home {
     }
 }
 
-impl World {
+impl Runtime {
     /// # Safety
     /// The data must be readable and have the layout.
     unsafe fn copy_of(&mut self, location: Location, data: *const u8, layout: Layout) -> *mut u8 {
-        if let Some(copy) = self.statics.copies.iter().find(|copy| copy.location == location) {
+        if let Some(copy) = self.execution.statics.copies.iter().find(|copy| copy.location == location) {
             return copy.memory;
         }
         if layout.size() == 0 {
@@ -125,12 +129,13 @@ impl World {
             std::ptr::copy_nonoverlapping(data, memory, layout.size());
             memory
         };
-        self.statics.copies.push(Copy { location, origin: data.addr(), memory, layout });
+        self.execution.statics.copies.push(Copy { location, origin: data.addr(), memory, layout });
         memory
     }
 
     fn used_static(&mut self, location: Location) {
-        let created = self.described.get(location.0 as usize).copied().flatten().map(|what| what.created);
+        let created =
+            self.search.described.get(location.0 as usize).copied().flatten().map(|what| what.created);
         let at = created.map_or(String::new(), |created| format!(" at {created}"));
         self.fail(Stop::Broken(Failure {
             kind: FailureKind::InvalidSync,
@@ -144,13 +149,13 @@ impl World {
     }
 
     pub(crate) fn is_poisoned(&self, location: Location) -> bool {
-        !self.poisoned.is_empty() && self.poisoned.contains(&location)
+        !self.execution.poisoned.is_empty() && self.execution.poisoned.contains(&location)
     }
 
     pub(crate) fn set_poisoned(&mut self, location: Location, poisoned: bool) {
-        self.poisoned.retain(|&other| other != location);
+        self.execution.poisoned.retain(|&other| other != location);
         if poisoned {
-            self.poisoned.push(location);
+            self.execution.poisoned.push(location);
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use mazurka_program::{Failure, FailureKind};
 
-use super::{World, place_of};
+use super::{Runtime, place_of};
 
 /// The first use of an object of an execution by a stranger.
 struct Intrusion {
@@ -53,19 +53,21 @@ pub(crate) fn intrude(
     panic!("mazurka: {message}");
 }
 
-impl World {
+impl Runtime {
     /// What a stranger did in this execution. It comes before all else that went wrong, which may be because of it.
     pub(super) fn report_intrusion(&mut self) {
         if !ANY.load(Ordering::Acquire) {
             return;
         }
         let mut intrusions = INTRUSIONS.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(at) = intrusions.iter().position(|intrusion| intrusion.stamp == self.stamp) else { return };
+        let Some(at) = intrusions.iter().position(|intrusion| intrusion.stamp == self.execution.stamp) else {
+            return;
+        };
         let Intrusion { message, place, .. } = intrusions.remove(at);
         drop(intrusions);
-        self.panics.clear();
-        self.failures.clear();
+        self.execution.panics.clear();
+        self.execution.findings.failures.clear();
         let (kind, place) = (FailureKind::InvalidSync, Some(place_of(place)));
-        self.failures.push(Failure { kind, message, place, process: None });
+        self.execution.findings.failures.push(Failure { kind, message, place, process: None });
     }
 }

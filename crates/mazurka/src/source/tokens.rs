@@ -1,4 +1,5 @@
-//! Rust source as tokens, as far as names need it: words, operators, brackets; comments and literals are left out.
+//! Rust source as tokens, as far as names need it: words, operators, brackets; comments and literals are left
+//! out.
 
 /// The operators of two characters that must not be taken for two of one.
 const PAIRS: [&str; 14] =

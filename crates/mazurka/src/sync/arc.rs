@@ -1,9 +1,10 @@
 //! Shared ownership, as [`std::sync::Arc`].
 //!
-//! Clones and drops are steps only if they matter: if somewhere in the check somebody looks at the count of an `Arc` of
-//! that type (`strong_count`, `get_mut`, `try_unwrap`, `upgrade`, ...), or if the drop of the value, by whoever comes
-//! last, does operations of its own. The first time it shows, the search begins again with clones and drops of that
-//! type as steps. Otherwise nothing that a thread can observe depends on their order.
+//! Clones and drops are steps only if they matter: if somewhere in the check somebody looks at the count of
+//! an `Arc` of that type (`strong_count`, `get_mut`, `try_unwrap`, `upgrade`, ...), or if the drop of the
+//! value, by whoever comes last, does operations of its own. The first time it shows, the search begins again
+//! with clones and drops of that type as steps. Otherwise nothing that a thread can observe depends on their
+//! order.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -17,7 +18,8 @@ use std::sync as real;
 use mazurka_program::Location;
 
 use crate::runtime::arcs::{Act, Deed};
-use crate::runtime::{leaks, operate, with_world};
+use crate::runtime::{leaks, operate, with_runtime};
+use crate::step::CallSite;
 
 /// As [`std::sync::Arc`]. An `Arc` of an unsized type is made from one of the standard library's:
 /// `Arc::from_std(std::sync::Arc::new(value) as std::sync::Arc<dyn Trait>)`.
@@ -51,46 +53,66 @@ fn leave_if_last<T: ?Sized>(arc: &real::Arc<T>) {
 #[track_caller]
 fn first_handle<T: ?Sized>(real: &real::Arc<T>) -> Option<Location> {
     let place = Caller::caller();
-    with_world(|world| {
-        world.follows(std::any::type_name::<T>()).then(|| world.first_handle(address(real), place))
+    with_runtime(|runtime| {
+        runtime.follows(std::any::type_name::<T>()).then(|| runtime.first_handle(address(real), place))
     })
     .flatten()
 }
 
-/// What a drop counts as the place of: where the handle was made.
-fn place_of_drop(address: usize, handle: Option<Location>) -> &'static Caller<'static> {
-    with_world(|world| world.where_made(address, handle?)).flatten().unwrap_or(Caller::caller())
-}
-
 /// What a step with a handle came to.
-struct Done {
+struct ActResult {
     made: Option<Location>,
     yes: bool,
     counts: (usize, usize),
 }
 
-/// Does something with a handle; none if it is not followed. `really` is given the answer and does it to the real one.
-fn act(
+/// A handle as the runtime knows it.
+#[derive(Clone, Copy)]
+struct Handle {
+    /// Of what it is a handle of.
     address: usize,
-    handle: Option<Location>,
-    (deed, name): (Deed, &'static str),
-    place: &'static Caller<'static>,
-    really: &mut dyn FnMut(bool),
-) -> Option<Done> {
-    let mut act =
-        Act { address, handle: handle?, deed, name, made: None, yes: false, counts: (0, 0), really };
-    operate(&mut act, place);
-    Some(Done { made: act.made, yes: act.yes, counts: act.counts })
+    /// None if it is not followed.
+    location: Option<Location>,
+}
+
+impl Handle {
+    /// Does something with the handle; none if it is not followed. `really` is given the answer and does it
+    /// to the real one, as part of the step.
+    fn act(
+        self,
+        deed: Deed,
+        name: &'static str,
+        place: CallSite,
+        really: &mut dyn FnMut(bool),
+    ) -> Option<ActResult> {
+        let Handle { address, location } = self;
+        let mut act =
+            Act { address, handle: location?, deed, name, made: None, yes: false, counts: (0, 0), really };
+        operate(&mut act, place);
+        Some(ActResult { made: act.made, yes: act.yes, counts: act.counts })
+    }
+
+    /// Does something with the handle that leaves the real one as it is.
+    #[track_caller]
+    fn ask(self, deed: Deed, name: &'static str) -> Option<ActResult> {
+        self.act(deed, name, Caller::caller(), &mut |_| ())
+    }
+
+    /// The handle is dropped. The place of that is where it was made.
+    fn release(self, name: &'static str, really: &mut dyn FnMut(bool)) {
+        let made = with_runtime(|runtime| runtime.where_made(self.address, self.location?)).flatten();
+        self.act(Deed::Drop, name, made.unwrap_or(Caller::caller()), really);
+    }
 }
 
 /// Somebody looks at the count of an `Arc`: from now on those of its type are followed.
 fn look<T: ?Sized>(handle: Option<Location>) {
     if handle.is_none() {
         let name = std::any::type_name::<T>();
-        let news = with_world(|world| {
-            let news = !world.follows(name);
+        let news = with_runtime(|runtime| {
+            let news = !runtime.follows(name);
             if news {
-                world.discover_arc(name);
+                runtime.discover_arc(name);
             }
             news
         });
@@ -112,8 +134,8 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn pin(value: T) -> Pin<Arc<T>> {
         #[allow(unsafe_code)]
-        // SAFETY: the value is on the heap and stays there until it is dropped; nothing of ours gives it away, since
-        // `into_inner`, `try_unwrap` and `get_mut` need the `Arc` itself.
+        // SAFETY: the value is on the heap and stays there until it is dropped; nothing of ours gives it
+        // away, since `into_inner`, `try_unwrap` and `get_mut` need the `Arc` itself.
         unsafe {
             Pin::new_unchecked(Arc::new(value))
         }
@@ -126,28 +148,25 @@ impl<T> Arc<T> {
         let mut handle = None;
         let real = real::Arc::new_cyclic(|weak: &real::Weak<T>| {
             let address = weak.as_ptr().cast::<()>() as usize;
-            handle = with_world(|world| {
-                world.follows(std::any::type_name::<T>()).then(|| world.unborn_handle(address, place))
+            handle = with_runtime(|runtime| {
+                runtime.follows(std::any::type_name::<T>()).then(|| runtime.unborn_handle(address, place))
             })
             .flatten();
-            let deed = (Deed::Clone { strong: false }, "Arc::new_cyclic");
-            let made = act(address, handle, deed, place, &mut |_| ()).and_then(|done| done.made);
-            value(&Weak { real: weak.clone(), handle: made })
+            let clone = Deed::Clone { strong: false };
+            let done = Handle { address, location: handle }.act(clone, "Arc::new_cyclic", place, &mut |_| ());
+            value(&Weak { real: weak.clone(), handle: done.and_then(|done| done.made) })
         });
         leaks::born(address(&real), std::any::type_name::<T>(), place);
-        act(address(&real), handle, (Deed::Complete, "Arc::new_cyclic"), place, &mut |_| ());
-        Arc { real: ManuallyDrop::new(real), handle }
+        let arc = Arc { real: ManuallyDrop::new(real), handle };
+        arc.handle().ask(Deed::Complete, "Arc::new_cyclic");
+        arc
     }
 
-    /// The value, if this is the only strong handle.
-    ///
-    /// # Errors
-    /// The handle, if it is not.
+    /// The value, if this is the only strong handle; the handle as an error, if it is not.
     #[track_caller]
     pub fn try_unwrap(this: Arc<T>) -> Result<T, Arc<T>> {
         look::<T>(this.handle);
-        let deed = (Deed::Unwrap, "Arc::try_unwrap");
-        match act(this.address(), this.handle, deed, Caller::caller(), &mut |_| ()) {
+        match this.handle().ask(Deed::Unwrap, "Arc::try_unwrap") {
             Some(done) if !done.yes => Err(this),
             _ => {
                 leave_if_last(&this.real);
@@ -160,14 +179,14 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn into_inner(this: Arc<T>) -> Option<T> {
         look::<T>(this.handle);
-        let (address, handle) = (this.address(), this.handle);
+        let handle = this.handle();
         let mut real = Some(this.into_real());
         let release = &mut |last: bool| {
             if !last {
                 real = None
             }
         };
-        act(address, handle, (Deed::Drop, "Arc::into_inner"), Caller::caller(), release);
+        handle.act(Deed::Drop, "Arc::into_inner", Caller::caller(), release);
         real.iter().for_each(leave_if_last);
         real.and_then(real::Arc::into_inner)
     }
@@ -204,8 +223,8 @@ impl<T: ?Sized> Arc<T> {
     }
 
     #[inline]
-    fn address(&self) -> usize {
-        address(&self.real)
+    fn handle(&self) -> Handle {
+        Handle { address: address(&self.real), location: self.handle }
     }
 
     /// A pointer to the value.
@@ -222,25 +241,25 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn strong_count(this: &Arc<T>) -> usize {
         look::<T>(this.handle);
-        act(this.address(), this.handle, (Deed::Count, "Arc::strong_count"), Caller::caller(), &mut |_| ())
-            .map_or_else(|| real::Arc::strong_count(&this.real), |done| done.counts.0)
+        let done = this.handle().ask(Deed::Count, "Arc::strong_count");
+        done.map_or_else(|| real::Arc::strong_count(&this.real), |done| done.counts.0)
     }
 
     /// How many weak handles there are.
     #[track_caller]
     pub fn weak_count(this: &Arc<T>) -> usize {
         look::<T>(this.handle);
-        act(this.address(), this.handle, (Deed::Count, "Arc::weak_count"), Caller::caller(), &mut |_| ())
-            .map_or_else(|| real::Arc::weak_count(&this.real), |done| done.counts.1)
+        let done = this.handle().ask(Deed::Count, "Arc::weak_count");
+        done.map_or_else(|| real::Arc::weak_count(&this.real), |done| done.counts.1)
     }
 
     /// A weak handle.
     #[track_caller]
     pub fn downgrade(this: &Arc<T>) -> Weak<T> {
         let mut weak = None;
-        let deed = (Deed::Clone { strong: false }, "Arc::downgrade");
         let really = &mut |_| weak = Some(real::Arc::downgrade(&this.real));
-        let done = act(this.address(), this.handle, deed, Caller::caller(), really);
+        let deed = Deed::Clone { strong: false };
+        let done = this.handle().act(deed, "Arc::downgrade", Caller::caller(), really);
         let real = weak.unwrap_or_else(|| real::Arc::downgrade(&this.real));
         Weak { real, handle: done.and_then(|done| done.made) }
     }
@@ -249,8 +268,7 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn get_mut(this: &mut Arc<T>) -> Option<&mut T> {
         look::<T>(this.handle);
-        match act(this.address(), this.handle, (Deed::Unique, "Arc::get_mut"), Caller::caller(), &mut |_| ())
-        {
+        match this.handle().ask(Deed::Unique, "Arc::get_mut") {
             Some(done) if !done.yes => None,
             _ => real::Arc::get_mut(&mut this.real),
         }
@@ -276,9 +294,9 @@ impl<T: ?Sized> Clone for Arc<T> {
             return Arc { real: self.real.clone(), handle: None };
         }
         let mut clone = None;
-        let deed = (Deed::Clone { strong: true }, "Arc::clone");
         let really = &mut |_| clone = Some(self.real.clone());
-        let done = act(self.address(), self.handle, deed, Caller::caller(), really);
+        let deed = Deed::Clone { strong: true };
+        let done = self.handle().act(deed, "Arc::clone", Caller::caller(), really);
         let real = clone.unwrap_or_else(|| self.real.clone());
         Arc { real, handle: done.and_then(|done| done.made) }
     }
@@ -291,7 +309,11 @@ impl<T: ?Sized> Drop for Arc<T> {
             return self.drop_followed();
         }
         leave_if_last(&self.real);
-        let before = if std::mem::needs_drop::<T>() { with_world(|world| world.operations) } else { None };
+        let before = if std::mem::needs_drop::<T>() {
+            with_runtime(|runtime| runtime.execution.operations)
+        } else {
+            None
+        };
         #[allow(unsafe_code)]
         // SAFETY: it is not used again.
         unsafe {
@@ -306,7 +328,7 @@ impl<T: ?Sized> Drop for Arc<T> {
 impl<T: ?Sized> Arc<T> {
     /// Drops a handle that is followed. If it is not the last, the real one goes in the step itself.
     fn drop_followed(&mut self) {
-        let (address, handle) = (self.address(), self.handle);
+        let handle = self.handle();
         let mut gone = false;
         let real = &mut self.real;
         let mut release = || {
@@ -324,17 +346,18 @@ impl<T: ?Sized> Arc<T> {
                 release()
             }
         };
-        act(address, handle, (Deed::Drop, "drop an Arc"), place_of_drop(address, handle), really);
+        handle.release("drop an Arc", really);
         release();
     }
 }
 
-/// The value of an `Arc` that is not followed may have been dropped here. If that did operations, it matters who did it.
+/// The value of an `Arc` that is not followed may have been dropped here. If that did operations, it matters
+/// who did it.
 #[cold]
 fn drop_watched(before: u64, name: &'static str) {
-    with_world(|world| {
-        if world.operations != before {
-            world.discover_arc(name);
+    with_runtime(|runtime| {
+        if runtime.execution.operations != before {
+            runtime.discover_arc(name);
         }
     });
 }
@@ -347,14 +370,14 @@ impl<T> Weak<T> {
 }
 
 impl<T: ?Sized> Weak<T> {
-    fn address(&self) -> usize {
-        self.real.as_ptr().cast::<()>() as usize
+    fn handle(&self) -> Handle {
+        Handle { address: self.real.as_ptr().cast::<()>() as usize, location: self.handle }
     }
 
-    /// Somebody looks whether there are strong handles, or how many. That there are none now says nothing: in another
-    /// order of steps there may be some. Only what [`Weak::new`] gives never has any.
+    /// Somebody looks whether there are strong handles, or how many. That there are none now says nothing: in
+    /// another order of steps there may be some. Only what [`Weak::new`] gives never has any.
     fn look(&self) {
-        let is_handle_of_nothing = self.address() == usize::MAX;
+        let is_handle_of_nothing = self.handle().address == usize::MAX;
         if !is_handle_of_nothing {
             look::<T>(self.handle);
         }
@@ -366,8 +389,7 @@ impl<T: ?Sized> Weak<T> {
         self.look();
         let mut upgraded = None;
         let really = &mut |yes: bool| upgraded = if yes { self.real.upgrade() } else { None };
-        let done =
-            act(self.address(), self.handle, (Deed::Upgrade, "Weak::upgrade"), Caller::caller(), really);
+        let done = self.handle().act(Deed::Upgrade, "Weak::upgrade", Caller::caller(), really);
         let (real, handle) = match done {
             Some(done) => (upgraded?, done.made),
             None => (self.real.upgrade()?, None),
@@ -379,16 +401,17 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn strong_count(&self) -> usize {
         self.look();
-        act(self.address(), self.handle, (Deed::Count, "Weak::strong_count"), Caller::caller(), &mut |_| ())
-            .map_or_else(|| self.real.strong_count(), |done| done.counts.0)
+        let done = self.handle().ask(Deed::Count, "Weak::strong_count");
+        done.map_or_else(|| self.real.strong_count(), |done| done.counts.0)
     }
 
     /// How many weak handles there are.
     #[track_caller]
     pub fn weak_count(&self) -> usize {
         self.look();
-        act(self.address(), self.handle, (Deed::Count, "Weak::weak_count"), Caller::caller(), &mut |_| ())
-            .map_or_else(|| self.real.weak_count(), |done| if done.counts.0 == 0 { 0 } else { done.counts.1 })
+        let count = |ActResult { counts: (strong, weak), .. }| if strong == 0 { 0 } else { weak };
+        let done = self.handle().ask(Deed::Count, "Weak::weak_count");
+        done.map_or_else(|| self.real.weak_count(), count)
     }
 
     /// Whether two are handles of one value.
@@ -405,8 +428,7 @@ impl<T: ?Sized> Weak<T> {
 impl<T: ?Sized> Clone for Weak<T> {
     #[track_caller]
     fn clone(&self) -> Weak<T> {
-        let deed = (Deed::Clone { strong: false }, "Weak::clone");
-        let done = act(self.address(), self.handle, deed, Caller::caller(), &mut |_| ());
+        let done = self.handle().ask(Deed::Clone { strong: false }, "Weak::clone");
         Weak { real: self.real.clone(), handle: done.and_then(|done| done.made) }
     }
 }
@@ -414,8 +436,7 @@ impl<T: ?Sized> Clone for Weak<T> {
 impl<T: ?Sized> Drop for Weak<T> {
     fn drop(&mut self) {
         if self.handle.is_some() {
-            let (address, handle) = (self.address(), self.handle);
-            act(address, handle, (Deed::Drop, "drop a Weak"), place_of_drop(address, handle), &mut |_| ());
+            self.handle().release("drop a Weak", &mut |_| ());
         }
     }
 }
@@ -503,46 +524,23 @@ impl<T: ?Sized + Hash> Hash for Arc<T> {
     }
 }
 
-impl<T> From<T> for Arc<T> {
-    #[track_caller]
-    fn from(value: T) -> Arc<T> {
-        Arc::new(value)
-    }
+macro_rules! from {
+    ($([$($generics:tt)*] $from:ty => $to:ty;)*) => {$(
+        impl<$($generics)*> From<$from> for Arc<$to> {
+            #[track_caller]
+            fn from(value: $from) -> Arc<$to> {
+                Arc::from_std(value.into())
+            }
+        }
+    )*};
 }
-
-impl<T: ?Sized> From<real::Arc<T>> for Arc<T> {
-    #[track_caller]
-    fn from(real: real::Arc<T>) -> Arc<T> {
-        Arc::from_std(real)
-    }
-}
-
-impl<T: ?Sized> From<Box<T>> for Arc<T> {
-    #[track_caller]
-    fn from(value: Box<T>) -> Arc<T> {
-        Arc::from_std(value.into())
-    }
-}
-
-impl From<&str> for Arc<str> {
-    #[track_caller]
-    fn from(text: &str) -> Arc<str> {
-        Arc::from_std(text.into())
-    }
-}
-
-impl From<String> for Arc<str> {
-    #[track_caller]
-    fn from(text: String) -> Arc<str> {
-        Arc::from_std(text.into())
-    }
-}
-
-impl<T> From<Vec<T>> for Arc<[T]> {
-    #[track_caller]
-    fn from(values: Vec<T>) -> Arc<[T]> {
-        Arc::from_std(values.into())
-    }
+from! {
+    [T] T => T;
+    [T: ?Sized] real::Arc<T> => T;
+    [T: ?Sized] Box<T> => T;
+    [] &str => str;
+    [] String => str;
+    [T] Vec<T> => [T];
 }
 
 impl<T> FromIterator<T> for Arc<[T]> {

@@ -1,8 +1,9 @@
 //! Atomic types, as in [`std::sync::atomic`].
 //!
-//! Within a check executions are sequentially consistent, whatever orderings are named: what is read is what was written
-//! last. Orderings count for the order by which data races on a [`cell::UnsafeCell`](crate::cell::UnsafeCell) are judged. The
-//! verdict says so once if one weaker than `SeqCst` was named.
+//! Within a check executions are sequentially consistent, whatever orderings are named: what is read is what
+//! was written last. Orderings count for the order by which data races on a
+//! [`cell::UnsafeCell`](crate::cell::UnsafeCell) are judged. The verdict says so once if one weaker than
+//! `SeqCst` was named.
 
 mod access;
 
@@ -18,9 +19,11 @@ use access::{Effect, Method, Orders, access, may_fail, note_ordering};
 
 use crate::runtime::identity::Object;
 use crate::runtime::spin::{Registers, wipe_leftovers};
-use crate::runtime::with_world;
+use crate::runtime::with_runtime;
+use crate::step::CallSite;
 
-/// An atomic memory fence. Within a check it counts for the order by which data races are judged, and is no step.
+/// An atomic memory fence. Within a check it counts for the order by which data races are judged, and is no
+/// step.
 #[inline]
 #[track_caller]
 pub fn fence(order: Ordering) {
@@ -28,9 +31,9 @@ pub fn fence(order: Ordering) {
         no_such_ordering(order, "fence");
     }
     let place = Caller::caller();
-    let modelled = with_world(|world| {
-        note_ordering(world, order, place);
-        world.fence(order);
+    let modelled = with_runtime(|runtime| {
+        note_ordering(runtime, order, place);
+        runtime.fence(order);
     });
     if modelled.is_none() {
         real::fence(order);
@@ -57,9 +60,42 @@ fn no_such_ordering(order: Ordering, what: &str) -> ! {
     panic!("there is no such thing as {order} {what}");
 }
 
-/// What the atomic types have in common.
-macro_rules! common {
-    ($name:ident $(<$t:ident>)?, $value:ty) => {
+/// A value of an atomic type.
+trait Value: Copy {
+    fn bits(self) -> u64;
+    fn of(bits: u64) -> Self;
+    /// The value as a person would write it.
+    fn show(self) -> String;
+}
+
+/// Read-modify-writes by their names: what they make of the value and of their operand. They give the value
+/// before.
+macro_rules! updates {
+    ($value:ty; $($(#[$doc:meta])* $method:ident($operand:ty) = $new:expr;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        #[track_caller]
+        pub fn $method(&self, operand: $operand, order: Ordering) -> $value {
+            let new: fn($value, $operand) -> $value = $new;
+            let new = |bits| new(<$value>::of(bits), operand).bits();
+            let method = const { &Self::method(stringify!($method)) };
+            match self.access(Effect::Update(&new), method, Orders::one(order), Caller::caller()) {
+                Some(before) => before,
+                None => self.outside().$method(operand, order),
+            }
+        }
+    )*};
+}
+
+/// An atomic type, with what all of them have in common.
+macro_rules! atomic {
+    ($name:ident $(<$t:ident>)?, $value:ty, $default:expr) => {
+        /// As the type of its name in [`std::sync::atomic`].
+        pub struct $name$(<$t>)? {
+            object: Object,
+            real: real::$name$(<$t>)?,
+        }
+
         impl$(<$t>)? $name$(<$t>)? {
             /// A new atomic.
             #[inline]
@@ -75,19 +111,19 @@ macro_rules! common {
                 effect: Effect<'_>,
                 method: &'static Method,
                 orders: Orders,
-                place: &'static Caller<'static>,
+                place: CallSite,
             ) -> Option<$value> {
                 let mut registers = Registers::unset();
                 registers.take();
-                let first = Self::bits(self.real.load(Ordering::Relaxed));
+                let first = self.real.load(Ordering::Relaxed).bits();
                 let found = access(&registers, &self.object, first, &effect, method, orders, place);
                 wipe_leftovers();
-                found.map(Self::value)
+                found.map(Value::of)
             }
 
             /// What is known of a method of this type.
             const fn method(name: &'static str) -> Method {
-                Method { kind: stringify!($name), name, show: |bits| Self::show(Self::value(bits)) }
+                Method { kind: stringify!($name), name, show: |bits| <$value>::of(bits).show() }
             }
 
             /// The value.
@@ -97,7 +133,8 @@ macro_rules! common {
                 if matches!(order, Ordering::Release | Ordering::AcqRel) {
                     no_such_ordering(order, "load");
                 }
-                match self.access(Effect::Load, const { &Self::method("load") }, Orders::one(order), Caller::caller()) {
+                let method = const { &Self::method("load") };
+                match self.access(Effect::Load, method, Orders::one(order), Caller::caller()) {
                     Some(value) => value,
                     None => self.outside().load(order),
                 }
@@ -110,26 +147,13 @@ macro_rules! common {
                 if matches!(order, Ordering::Acquire | Ordering::AcqRel) {
                     no_such_ordering(order, "store");
                 }
-                if self.access(Effect::Store(Self::bits(value)), const { &Self::method("store") }, Orders::one(order), Caller::caller()).is_none() {
+                let (effect, method) = (Effect::Store(value.bits()), const { &Self::method("store") });
+                if self.access(effect, method, Orders::one(order), Caller::caller()).is_none() {
                     self.outside().store(value, order);
                 }
             }
 
-            /// Sets the value and gives the one before.
-            #[inline(always)]
-            #[track_caller]
-            pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                let bits = Self::bits(value);
-                match self.access(Effect::Update(&|_| bits), const { &Self::method("swap") }, Orders::one(order), Caller::caller()) {
-                    Some(before) => before,
-                    None => self.outside().swap(value, order),
-                }
-            }
-
             /// Sets the value if it is `current`; gives the one before, as an error if it was another.
-            ///
-            /// # Errors
-            /// If the value was not `current`.
             #[inline(always)]
             #[track_caller]
             pub fn compare_exchange(
@@ -142,20 +166,19 @@ macro_rules! common {
                 if matches!(failure, Ordering::Release | Ordering::AcqRel) {
                     no_such_ordering(failure, "failure ordering");
                 }
-                let effect = Effect::Exchange(Self::bits(current), Self::bits(new));
+                let effect = Effect::Exchange(current.bits(), new.bits());
                 let orders = Orders { success, failure };
-                match self.access(effect, const { &Self::method("compare_exchange") }, orders, Caller::caller()) {
-                    Some(before) if Self::bits(before) == Self::bits(current) => Ok(before),
+                let method = const { &Self::method("compare_exchange") };
+                match self.access(effect, method, orders, Caller::caller()) {
+                    Some(before) if before.bits() == current.bits() => Ok(before),
                     Some(before) => Err(before),
                     None => self.outside().compare_exchange(current, new, success, failure),
                 }
             }
 
-            /// As [`compare_exchange`](Self::compare_exchange); within a check it fails though the value is `current` only if
-            /// the check was [told so](crate::Checker::spurious_failures), each thread at most once in an execution.
-            ///
-            /// # Errors
-            /// If the value was not `current`.
+            /// As [`compare_exchange`](Self::compare_exchange); within a check it fails though the value is
+            /// `current` only if the check was [told so](crate::Checker::spurious_failures), each thread at
+            /// most once in an execution.
             #[inline]
             #[track_caller]
             pub fn compare_exchange_weak(
@@ -178,22 +201,21 @@ macro_rules! common {
                 current: $value,
                 new: $value,
                 orders: Orders,
-                place: &'static Caller<'static>,
+                place: CallSite,
             ) -> Result<$value, $value> {
                 if matches!(orders.failure, Ordering::Release | Ordering::AcqRel) {
                     no_such_ordering(orders.failure, "failure ordering");
                 }
                 let failed = Cell::new(false);
-                let effect = Effect::WeakExchange(Self::bits(current), Self::bits(new), &failed);
-                let found = self.access(effect, const { &Self::method("compare_exchange_weak") }, orders, place);
+                let effect = Effect::WeakExchange(current.bits(), new.bits(), &failed);
+                let method = const { &Self::method("compare_exchange_weak") };
+                let found = self.access(effect, method, orders, place);
                 let before = found.unwrap_or(current);
-                if Self::bits(before) == Self::bits(current) && !failed.get() { Ok(before) } else { Err(before) }
+                if before.bits() == current.bits() && !failed.get() { Ok(before) } else { Err(before) }
             }
 
-            /// Sets the value to what a function makes of it, unless that is `None`; gives the one before.
-            ///
-            /// # Errors
-            /// If the function gave `None`.
+            /// Sets the value to what a function makes of it; gives the one before, as an error if the
+            /// function gave `None`.
             #[track_caller]
             pub fn fetch_update(
                 &self,
@@ -212,9 +234,6 @@ macro_rules! common {
             }
 
             /// As [`fetch_update`](Self::fetch_update).
-            ///
-            /// # Errors
-            /// If the function gave `None`.
             #[track_caller]
             pub fn try_update(
                 &self,
@@ -260,12 +279,18 @@ macro_rules! common {
 
             /// Brings what the check knows back to where it lives.
             fn settle(&mut self) {
-                let bits = with_world(|world| {
-                    self.object.location(world.stamp).map(|location| world.cells.get(location))
+                let bits = with_runtime(|runtime| {
+                    self.object.location(runtime.execution.stamp).map(|location| runtime.value(location))
                 });
                 if let Some(bits) = bits.flatten() {
-                    *self.real.get_mut() = Self::value(bits);
+                    *self.real.get_mut() = Value::of(bits);
                 }
+            }
+
+            updates! {
+                $value;
+                /// Sets the value and gives the one before.
+                swap($value) = |_, new| new;
             }
 
             #[inline]
@@ -283,6 +308,13 @@ macro_rules! common {
             }
         }
 
+        impl$(<$t>)? Default for $name$(<$t>)? {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new($default)
+            }
+        }
+
         impl$(<$t>)? fmt::Debug for $name$(<$t>)? {
             #[track_caller]
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -292,72 +324,45 @@ macro_rules! common {
     };
 }
 
-/// Read-modify-writes by their names.
-macro_rules! updates {
-    ($value:ty; $($(#[$doc:meta])* $method:ident($operand:ident) = $new:expr;)*) => {$(
-        $(#[$doc])*
-        #[inline(always)]
-        #[track_caller]
-        pub fn $method(&self, $operand: $value, order: Ordering) -> $value {
-            let new = |bits| Self::bits($new(Self::value(bits), $operand));
-            match self.access(Effect::Update(&new), const { &Self::method(stringify!($method)) }, Orders::one(order), Caller::caller()) {
-                Some(before) => before,
-                None => self.outside().$method($operand, order),
-            }
-        }
-    )*};
-}
-
 macro_rules! integers {
     ($($name:ident: $value:ident;)*) => {$(
-        /// As the type of its name in [`std::sync::atomic`].
-        pub struct $name {
-            object: Object,
-            real: real::$name,
-        }
+        atomic!($name, $value, 0);
 
-        common!($name, $value);
-
-        impl $name {
+        impl Value for $value {
             #[inline]
-            const fn bits(value: $value) -> u64 {
-                value as u64
+            fn bits(self) -> u64 {
+                self as u64
             }
 
             #[inline]
-            const fn value(bits: u64) -> $value {
+            fn of(bits: u64) -> $value {
                 bits as $value
             }
 
-            fn show(value: $value) -> String {
-                value.to_string()
-            }
-
-            updates! {
-                $value;
-                /// Adds, wrapping around; gives the value before.
-                fetch_add(operand) = $value::wrapping_add;
-                /// Subtracts, wrapping around; gives the value before.
-                fetch_sub(operand) = $value::wrapping_sub;
-                /// Takes the bits that both have; gives the value before.
-                fetch_and(operand) = |a: $value, b: $value| a & b;
-                /// Takes the bits that not both have; gives the value before.
-                fetch_nand(operand) = |a: $value, b: $value| !(a & b);
-                /// Takes the bits that either has; gives the value before.
-                fetch_or(operand) = |a: $value, b: $value| a | b;
-                /// Takes the bits that one of the two has; gives the value before.
-                fetch_xor(operand) = |a: $value, b: $value| a ^ b;
-                /// Takes the greater; gives the value before.
-                fetch_max(operand) = |a: $value, b: $value| a.max(b);
-                /// Takes the lesser; gives the value before.
-                fetch_min(operand) = |a: $value, b: $value| a.min(b);
+            fn show(self) -> String {
+                self.to_string()
             }
         }
 
-        impl Default for $name {
-            #[track_caller]
-            fn default() -> Self {
-                Self::new(0)
+        impl $name {
+            updates! {
+                $value;
+                /// Adds, wrapping around; gives the value before.
+                fetch_add($value) = $value::wrapping_add;
+                /// Subtracts, wrapping around; gives the value before.
+                fetch_sub($value) = $value::wrapping_sub;
+                /// Bitwise "and"; gives the value before.
+                fetch_and($value) = |a, b| a & b;
+                /// Bitwise "nand"; gives the value before.
+                fetch_nand($value) = |a, b| !(a & b);
+                /// Bitwise "or"; gives the value before.
+                fetch_or($value) = |a, b| a | b;
+                /// Bitwise "xor"; gives the value before.
+                fetch_xor($value) = |a, b| a ^ b;
+                /// Takes the greater; gives the value before.
+                fetch_max($value) = $value::max;
+                /// Takes the lesser; gives the value before.
+                fetch_min($value) = $value::min;
             }
         }
     )*};
@@ -376,39 +381,35 @@ integers! {
     AtomicIsize: isize;
 }
 
-/// As [`std::sync::atomic::AtomicBool`].
-pub struct AtomicBool {
-    object: Object,
-    real: real::AtomicBool,
-}
+atomic!(AtomicBool, bool, false);
 
-common!(AtomicBool, bool);
-
-impl AtomicBool {
+impl Value for bool {
     #[inline]
-    const fn bits(value: bool) -> u64 {
-        value as u64
+    fn bits(self) -> u64 {
+        self as u64
     }
 
     #[inline]
-    const fn value(bits: u64) -> bool {
+    fn of(bits: u64) -> bool {
         bits != 0
     }
 
-    fn show(value: bool) -> String {
-        value.to_string()
+    fn show(self) -> String {
+        self.to_string()
     }
+}
 
+impl AtomicBool {
     updates! {
         bool;
         /// Logical "and"; gives the value before.
-        fetch_and(operand) = |a: bool, b: bool| a & b;
+        fetch_and(bool) = |a, b| a & b;
         /// Logical "nand"; gives the value before.
-        fetch_nand(operand) = |a: bool, b: bool| !(a & b);
+        fetch_nand(bool) = |a, b| !(a & b);
         /// Logical "or"; gives the value before.
-        fetch_or(operand) = |a: bool, b: bool| a | b;
+        fetch_or(bool) = |a, b| a | b;
         /// Logical "xor"; gives the value before.
-        fetch_xor(operand) = |a: bool, b: bool| a ^ b;
+        fetch_xor(bool) = |a, b| a ^ b;
     }
 
     /// Logical "not"; gives the value before.
@@ -419,113 +420,41 @@ impl AtomicBool {
     }
 }
 
-impl Default for AtomicBool {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(false)
-    }
-}
+atomic!(AtomicPtr<T>, *mut T, std::ptr::null_mut());
 
-/// As [`std::sync::atomic::AtomicPtr`].
-pub struct AtomicPtr<T> {
-    object: Object,
-    real: real::AtomicPtr<T>,
-}
-
-common!(AtomicPtr<T>, *mut T);
-
-impl<T> AtomicPtr<T> {
+impl<T> Value for *mut T {
     #[inline]
-    fn bits(value: *mut T) -> u64 {
-        value.expose_provenance() as u64
+    fn bits(self) -> u64 {
+        self.expose_provenance() as u64
     }
 
     #[inline(always)]
-    fn value(bits: u64) -> *mut T {
+    fn of(bits: u64) -> *mut T {
         std::ptr::with_exposed_provenance_mut(bits as usize)
     }
 
-    fn show(value: *mut T) -> String {
-        if value.is_null() { "null".to_owned() } else { format!("{value:p}") }
-    }
-
-    #[track_caller]
-    fn fetch_bytes(
-        &self,
-        method: &'static Method,
-        order: Ordering,
-        new: impl Fn(*mut T) -> *mut T,
-        outside: impl FnOnce(&real::AtomicPtr<T>) -> *mut T,
-    ) -> *mut T {
-        let update = |bits| Self::bits(new(Self::value(bits)));
-        match self.access(Effect::Update(&update), method, Orders::one(order), Caller::caller()) {
-            Some(before) => before,
-            None => outside(self.outside()),
-        }
-    }
-
-    /// Adds so many `T`s to the address; gives the pointer before.
-    #[track_caller]
-    pub fn fetch_ptr_add(&self, count: usize, order: Ordering) -> *mut T {
-        let new = |pointer: *mut T| pointer.wrapping_add(count);
-        self.fetch_bytes(const { &Self::method("fetch_ptr_add") }, order, new, |real| {
-            real.fetch_ptr_add(count, order)
-        })
-    }
-
-    /// Subtracts so many `T`s from the address; gives the pointer before.
-    #[track_caller]
-    pub fn fetch_ptr_sub(&self, count: usize, order: Ordering) -> *mut T {
-        let new = |pointer: *mut T| pointer.wrapping_sub(count);
-        self.fetch_bytes(const { &Self::method("fetch_ptr_sub") }, order, new, |real| {
-            real.fetch_ptr_sub(count, order)
-        })
-    }
-
-    /// Adds so many bytes to the address; gives the pointer before.
-    #[track_caller]
-    pub fn fetch_byte_add(&self, count: usize, order: Ordering) -> *mut T {
-        let new = |pointer: *mut T| pointer.wrapping_byte_add(count);
-        self.fetch_bytes(const { &Self::method("fetch_byte_add") }, order, new, |real| {
-            real.fetch_byte_add(count, order)
-        })
-    }
-
-    /// Subtracts so many bytes from the address; gives the pointer before.
-    #[track_caller]
-    pub fn fetch_byte_sub(&self, count: usize, order: Ordering) -> *mut T {
-        let new = |pointer: *mut T| pointer.wrapping_byte_sub(count);
-        self.fetch_bytes(const { &Self::method("fetch_byte_sub") }, order, new, |real| {
-            real.fetch_byte_sub(count, order)
-        })
-    }
-
-    /// Takes the bits that either the address or the operand has; gives the pointer before.
-    #[track_caller]
-    pub fn fetch_or(&self, bits: usize, order: Ordering) -> *mut T {
-        let new = |pointer: *mut T| pointer.map_addr(|address| address | bits);
-        self.fetch_bytes(const { &Self::method("fetch_or") }, order, new, |real| real.fetch_or(bits, order))
-    }
-
-    /// Takes the bits that both the address and the operand have; gives the pointer before.
-    #[track_caller]
-    pub fn fetch_and(&self, bits: usize, order: Ordering) -> *mut T {
-        let new = |pointer: *mut T| pointer.map_addr(|address| address & bits);
-        self.fetch_bytes(const { &Self::method("fetch_and") }, order, new, |real| real.fetch_and(bits, order))
-    }
-
-    /// Takes the bits that one of the address and the operand has; gives the pointer before.
-    #[track_caller]
-    pub fn fetch_xor(&self, bits: usize, order: Ordering) -> *mut T {
-        let new = |pointer: *mut T| pointer.map_addr(|address| address ^ bits);
-        self.fetch_bytes(const { &Self::method("fetch_xor") }, order, new, |real| real.fetch_xor(bits, order))
+    fn show(self) -> String {
+        if self.is_null() { "null".to_owned() } else { format!("{self:p}") }
     }
 }
 
-impl<T> Default for AtomicPtr<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(std::ptr::null_mut())
+impl<T> AtomicPtr<T> {
+    updates! {
+        *mut T;
+        /// Adds so many `T`s to the address; gives the pointer before.
+        fetch_ptr_add(usize) = |pointer, count| pointer.wrapping_add(count);
+        /// Subtracts so many `T`s from the address; gives the pointer before.
+        fetch_ptr_sub(usize) = |pointer, count| pointer.wrapping_sub(count);
+        /// Adds so many bytes to the address; gives the pointer before.
+        fetch_byte_add(usize) = |pointer, count| pointer.wrapping_byte_add(count);
+        /// Subtracts so many bytes from the address; gives the pointer before.
+        fetch_byte_sub(usize) = |pointer, count| pointer.wrapping_byte_sub(count);
+        /// Bitwise "or" with the address; gives the pointer before.
+        fetch_or(usize) = |pointer, bits| pointer.map_addr(|address| address | bits);
+        /// Bitwise "and" with the address; gives the pointer before.
+        fetch_and(usize) = |pointer, bits| pointer.map_addr(|address| address & bits);
+        /// Bitwise "xor" with the address; gives the pointer before.
+        fetch_xor(usize) = |pointer, bits| pointer.map_addr(|address| address ^ bits);
     }
 }
 

@@ -1,19 +1,21 @@
 //! A barrier, as [`std::sync::Barrier`].
 //!
-//! The thread that comes last wakes the others, as a notification of a condition variable does: it writes their wake
-//! locations, so that to go on depends on that thread only and not on those who come to the barrier for the next time.
+//! The thread that comes last wakes the others, as a notification of a condition variable does: it writes
+//! their wake locations, so that to go on depends on that thread only and not on those who come to the
+//! barrier for the next time.
 
 use std::fmt;
 use std::panic::Location as Caller;
 use std::sync as real;
 
 use mazurka_program::{AccessKind, Location, ProcessId};
+use mazurka_threads::sync::{self, Round};
+use mazurka_threads::values::Until;
 
-use crate::runtime::cells::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
-use crate::runtime::waiters::Waiter;
-use crate::runtime::{Whole, World, operate, with_world};
+use crate::runtime::{Runtime, Whole, operate, with_runtime};
+use crate::step::{call, opaque_debug, take_step};
 
 /// As [`std::sync::Barrier`].
 pub struct Barrier {
@@ -26,48 +28,20 @@ pub struct Barrier {
 pub struct BarrierWaitResult(bool);
 
 /// Comes to the barrier. Its cell holds how many did so, in the whole execution.
-struct Arrive {
-    location: Location,
-    threads: u64,
-    /// How many must have come before it can go on.
-    round: u64,
-    leader: bool,
-}
-
-impl Operation for Arrive {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.touch(self.location, AccessKind::Update);
-        let arrived = step.peek(self.location) + 1;
-        step.set(self.location, arrived);
-        step.acquire(self.location);
-        step.release(self.location);
-        self.round = arrived.next_multiple_of(self.threads);
-        self.leader = arrived == self.round;
-        if step.world.foresee {
-            return;
-        }
-        if self.leader {
-            let woken: Vec<ProcessId> =
-                step.world.waiters.at(self.location).map(|waiter| waiter.process).collect();
-            for process in woken {
-                step.wake(process);
-                let wake = step.world.wake_of(process);
-                step.release(wake);
-            }
-            step.note(|| "the last one".to_owned());
-        } else {
-            step.world.waiters.add(Waiter { queue: self.location, process: step.process, lock: None });
-        }
-        step.varies();
+fn arrive(location: Location, threads: u64, step: &mut Step<'_>) -> Round {
+    let foresee = step.runtime.search.foresee;
+    let (round, woken) = sync::come_to_barrier(step, location, threads, foresee);
+    step.acquire(location);
+    for process in woken {
+        let wake = step.runtime.wake_of(process);
+        step.release(wake);
     }
-
-    fn describe(&self, world: &World) -> String {
-        format!("{}.wait()", world.name_of_location(self.location))
-    }
+    step.release(location);
+    round
 }
 
 /// Goes on when the last one has come.
-struct GoOn {
+struct Pass {
     location: Location,
     threads: u64,
     /// With static footprints the step waits for the barrier itself, and is guarded.
@@ -75,7 +49,7 @@ struct GoOn {
     wake: Location,
 }
 
-impl Operation for GoOn {
+impl Operation for Pass {
     fn wait(&self) -> Wait {
         match self.round {
             Some(round) => Wait::Guard { location: self.location, until: Until::AtLeast(round) },
@@ -83,8 +57,8 @@ impl Operation for GoOn {
         }
     }
 
-    fn ready(&self, world: &World, process: ProcessId) -> bool {
-        !world.waiters.contains(process)
+    fn ready(&self, runtime: &Runtime, process: ProcessId) -> bool {
+        !runtime.execution.waiters.contains(process)
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {
@@ -98,13 +72,13 @@ impl Operation for GoOn {
         }
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("pass {}", world.name_of_location(self.location))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("pass {}", runtime.name_of_location(self.location))
     }
 
-    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
-        let name = world.name_of_location(self.location);
-        let here = world.cells.get(self.location) % self.threads;
+    fn waits_for(&self, runtime: &Runtime) -> (String, Vec<ProcessId>) {
+        let name = runtime.name_of_location(self.location);
+        let here = runtime.value(self.location) % self.threads;
         (format!("more threads to come to `{name}`: {here} of {} are there", self.threads), Vec::new())
     }
 }
@@ -123,27 +97,27 @@ impl Barrier {
     pub fn wait(&self) -> BarrierWaitResult {
         let place = Caller::caller();
         let Some(location) =
-            with_world(|world| world.locate(&self.object, || Whole::of(self), "Barrier", || 0))
+            with_runtime(|runtime| runtime.locate(&self.object, || Whole::of(self), "Barrier", || 0))
         else {
             self.object.use_outside();
             return BarrierWaitResult(self.real.wait().is_leader());
         };
         // A barrier for nobody lets everybody pass, as one for a single thread does.
         let threads = self.threads.max(1) as u64;
-        let mut arrive = Arrive { location, threads, round: 0, leader: true };
-        operate(&mut arrive, place);
-        if !arrive.leader {
-            let go_on = with_world(|world| GoOn {
+        let arrived = take_step(place, call(location, "wait"), |step| arrive(location, threads, step));
+        let Round { complete_at, is_last } = arrived.unwrap_or(Round { complete_at: 0, is_last: true });
+        if !is_last {
+            let pass = with_runtime(|runtime| Pass {
                 location,
                 threads,
-                round: world.foresee.then_some(arrive.round),
-                wake: world.wake_of(world.running),
+                round: runtime.search.foresee.then_some(complete_at),
+                wake: runtime.wake_of(runtime.running()),
             });
-            if let Some(mut go_on) = go_on {
-                operate(&mut go_on, place);
+            if let Some(mut pass) = pass {
+                operate(&mut pass, place);
             }
         }
-        BarrierWaitResult(arrive.leader)
+        BarrierWaitResult(is_last)
     }
 }
 
@@ -155,11 +129,7 @@ impl BarrierWaitResult {
     }
 }
 
-impl fmt::Debug for Barrier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Barrier").finish_non_exhaustive()
-    }
-}
+opaque_debug!(Barrier;);
 
 impl fmt::Debug for BarrierWaitResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

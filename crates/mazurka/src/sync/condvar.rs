@@ -1,35 +1,39 @@
 //! A condition variable, as [`std::sync::Condvar`].
 //!
-//! A wait is three steps: the thread joins the queue and gives the lock back, it wakes up, it takes the lock again. Who
-//! notifies takes threads from the queue and writes their wake locations; a wake-up reads the one of its thread, so that it
-//! depends on nothing but the notification. Nobody else can undo a notification, so that a wake-up is no guarded step.
+//! A wait is three steps: the thread joins the queue and gives the lock back, it wakes up, it takes the lock
+//! again. Who notifies takes threads from the queue and writes their wake locations; a wake-up reads the one
+//! of its thread, so that it depends on nothing but the notification. Nobody else can undo a notification, so
+//! that a wake-up is no guarded step.
 //!
 //! A notification orders no accesses of cells: that is left to the lock, as in the standard library.
 //!
-//! A wait that may end of itself can always be taken: if the thread is in the queue still, the step takes it from there. Its
-//! label differs from that of a wake-up by notification, so it varies.
+//! A wait that may end of itself can always be taken: if the thread is in the queue still, the step takes it
+//! from there. Its label differs from that of a wake-up by notification, so it varies.
 
-use std::fmt;
 use std::panic::Location as Caller;
 use std::sync as real;
 use std::sync::{LockResult, PoisonError};
 use std::time::{Duration, Instant};
 
-use mazurka_program::{AccessKind, Location, ProcessId, Stop};
+use mazurka_program::{Location, ProcessId, Stop};
+use mazurka_threads::sync::{self, Woken};
+use mazurka_threads::waiters::Spuriously;
 
-use super::mutex::{Lock, MutexGuard};
+use super::guard::{MutexGuard, Right};
+use super::lock::{Acquire, Mode, poisoned_if};
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
-use crate::runtime::waiters::Waiter;
-use crate::runtime::{Whole, World, operate, with_world};
+use crate::runtime::{Runtime, Whole, operate, with_runtime};
+use crate::step::{CallSite, opaque_debug, take_step};
 
 /// As [`std::sync::Condvar`].
 ///
-/// Within a check a wait with a timeout times out whenever it is not notified, however long the timeout is: that is one more
-/// way for things to go. So a loop that waits with a timeout again and again never ends in some execution.
+/// Within a check a wait with a timeout times out whenever it is not notified, however long the timeout is:
+/// that is one more way for things to go. So a loop that waits with a timeout again and again never ends in
+/// some execution.
 ///
-/// Threads do not wake up of themselves, unless the check was told that they do; then each does so at most once in an
-/// execution, wherever it waits, so that loops around waits have an end.
+/// Threads do not wake up of themselves, unless the check was told that they do; then each does so at most
+/// once in an execution, wherever it waits, so that loops around waits have an end.
 pub struct Condvar {
     object: Object,
     real: real::Condvar,
@@ -47,111 +51,67 @@ impl WaitTimeoutResult {
     }
 }
 
-/// Joins the queue and gives the lock back.
-struct Join {
-    queue: Location,
-    lock: Location,
-    /// Others wait here with another lock.
-    two_locks: bool,
-}
-
-impl Operation for Join {
-    fn perform(&mut self, step: &mut Step<'_>) {
+/// Joins the queue and gives the lock back. Tells whether others wait there with another lock: then nothing
+/// is done.
+fn enqueue(queue: Location, lock: Location, place: CallSite) -> bool {
+    let describe = |runtime: &Runtime| {
+        format!("{}.wait({})", runtime.name_of_location(queue), runtime.name_of_location(lock))
+    };
+    let two_locks = take_step(place, describe, |step| {
         refuse_static_footprints(step);
-        // The label of a failure is that of a success.
-        step.touch(self.queue, AccessKind::Update);
-        step.touch(self.lock, AccessKind::Update);
-        self.two_locks = step.world.waiters.at(self.queue).any(|waiter| waiter.lock != Some(self.lock));
-        if !self.two_locks {
-            let waiter = Waiter { queue: self.queue, process: step.process, lock: Some(self.lock) };
-            step.world.waiters.add(waiter);
-            step.set(self.lock, 0);
-            step.release(self.lock);
+        let one_lock = sync::join_queue(step, queue, lock);
+        if one_lock {
+            step.release(lock);
         }
-    }
-
-    fn describe(&self, world: &World) -> String {
-        format!("{}.wait({})", world.name_of_location(self.queue), world.name_of_location(self.lock))
-    }
-}
-
-/// How a wait ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Woken {
-    Notified,
-    TimedOut,
-    OfItself,
+        !one_lock
+    });
+    two_locks.unwrap_or(false)
 }
 
 /// Wakes up.
 struct WakeUp {
     process: ProcessId,
-    queue: Location,
-    wake: Location,
-    times_out: bool,
-    /// Whether it may wake up of itself.
-    spurious: bool,
+    wake_up: sync::WakeUp,
     woken: Woken,
 }
 
 impl WakeUp {
-    fn new(world: &mut World, queue: Location, times_out: bool) -> WakeUp {
-        let process = world.running;
-        let spurious = world.spurious.wakeups && !world.waiters.woke_of_itself(process);
-        WakeUp { process, queue, wake: world.wake_of(process), times_out, spurious, woken: Woken::Notified }
-    }
-
-    /// Whether somebody must notify it.
-    fn depends_on_others(&self) -> bool {
-        !self.times_out && !self.spurious
+    fn new(runtime: &Runtime, queue: Location, times_out: bool) -> WakeUp {
+        let process = runtime.running();
+        let before = runtime.execution.waiters.has(Spuriously::WakesUp, process);
+        let spurious = runtime.search.spurious.wakeups && !before;
+        let wake_up = sync::WakeUp { queue, times_out, spurious };
+        WakeUp { process, wake_up, woken: Woken::Notified }
     }
 }
 
 impl Operation for WakeUp {
     fn wait(&self) -> Wait {
-        if self.depends_on_others() { Wait::Own } else { Wait::Nothing }
+        if self.wake_up.depends_on_others() { Wait::Own } else { Wait::Nothing }
     }
 
-    fn ready(&self, world: &World, process: ProcessId) -> bool {
-        !world.waiters.contains(process)
+    fn ready(&self, runtime: &Runtime, process: ProcessId) -> bool {
+        !runtime.execution.waiters.contains(process)
     }
 
     fn branches(&self) -> bool {
-        self.times_out && self.spurious
+        self.wake_up.branches()
     }
 
-    fn alternatives(&self, world: &World) -> u32 {
-        if self.branches() && world.waiters.contains(self.process) { 2 } else { 1 }
+    fn alternatives(&self, runtime: &Runtime) -> u32 {
+        self.wake_up.outcomes(&runtime.execution.waiters, self.process)
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {
-        if step.world.waiters.remove(step.process) {
-            step.touch(self.queue, AccessKind::Update);
-            if self.times_out && !(self.spurious && step.choice == 1) {
-                self.woken = Woken::TimedOut;
-                step.note(|| "timed out".to_owned());
-            } else {
-                self.woken = Woken::OfItself;
-                step.world.waiters.wakes_of_itself(step.process);
-                step.note(|| "of itself".to_owned());
-            }
-        } else {
-            step.touch(self.wake, AccessKind::Read);
-            if self.depends_on_others() {
-                step.waited_for(self.wake);
-            }
-        }
-        if !self.depends_on_others() {
-            step.varies();
-        }
+        self.woken = self.wake_up.perform(step);
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("wake up from {}", world.name_of_location(self.queue))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("wake up from {}", runtime.name_of_location(self.wake_up.queue))
     }
 
-    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
-        (format!("a notification of `{}`", world.name_of_location(self.queue)), Vec::new())
+    fn waits_for(&self, runtime: &Runtime) -> (String, Vec<ProcessId>) {
+        (format!("a notification of `{}`", runtime.name_of_location(self.wake_up.queue)), Vec::new())
     }
 }
 
@@ -166,41 +126,25 @@ impl Operation for Notify {
         !self.all
     }
 
-    fn alternatives(&self, world: &World) -> u32 {
-        if self.all { 1 } else { (world.waiters.at(self.queue).count() as u32).max(1) }
+    fn alternatives(&self, runtime: &Runtime) -> u32 {
+        sync::outcomes_of_notification(&runtime.execution.waiters, self.queue, self.all)
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {
         refuse_static_footprints(step);
-        let mut woken: Vec<ProcessId> =
-            step.world.waiters.at(self.queue).map(|waiter| waiter.process).collect();
-        if !self.all && woken.len() > 1 {
-            // By their names, which don't depend on the order in which they came.
-            woken.sort_by(|&a, &b| step.world.names.compare(a, b));
-            woken = vec![woken[(step.choice as usize).min(woken.len() - 1)]];
-        }
-        step.touch(self.queue, if woken.is_empty() { AccessKind::Read } else { AccessKind::Update });
-        woken.iter().for_each(|&process| step.wake(process));
-        step.varies();
-        if step.world.story.is_some() {
-            let names: Vec<String> = woken.iter().map(|&process| step.world.name_of(process)).collect();
-            step.note(|| match names.is_empty() {
-                true => "nobody waits".to_owned(),
-                false => format!("wakes {}", names.join(", ")),
-            });
-        }
+        sync::notify(step, self.queue, self.all);
     }
 
-    fn describe(&self, world: &World) -> String {
+    fn describe(&self, runtime: &Runtime) -> String {
         let name = if self.all { "notify_all" } else { "notify_one" };
-        format!("{}.{name}()", world.name_of_location(self.queue))
+        format!("{}.{name}()", runtime.name_of_location(self.queue))
     }
 }
 
 /// What a notification touches depends on who waits, and whom it wakes: there is no label that foresees it.
 fn refuse_static_footprints(step: &mut Step<'_>) {
-    if step.world.foresee {
-        step.world.fail(Stop::Unsupported("Condvar is not supported by source; use optimal".to_owned()));
+    if step.runtime.search.foresee {
+        step.runtime.fail(Stop::Unsupported("Condvar is not supported by source; use optimal".to_owned()));
     }
 }
 
@@ -214,37 +158,20 @@ impl Condvar {
     }
 
     fn location(&self) -> Option<Location> {
-        with_world(|world| world.locate(&self.object, || Whole::of(self), "Condvar", || 0))
+        with_runtime(|runtime| runtime.locate(&self.object, || Whole::of(self), "Condvar", || 0))
     }
 
-    /// Gives the lock back and waits for a notification; then takes the lock again.
-    ///
-    /// # Errors
-    /// If the lock is poisoned.
+    /// Gives the lock back and waits for a notification; then takes the lock again. An error if it is
+    /// poisoned.
     ///
     /// # Panics
     /// If another thread waits here with another lock.
     #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        let place = Caller::caller();
-        if let (Some(lock), Some(queue)) = (guard.model(), self.location()) {
-            return wait_model(guard, lock, queue, false, place).0;
-        }
-        self.object.use_outside();
-        match guard.give_up() {
-            (mutex, Some(real)) => {
-                let real = self.real.wait(real).unwrap_or_else(PoisonError::into_inner);
-                MutexGuard::again_outside(mutex, real, place)
-            }
-            // No guard of a check is found outside of it.
-            (mutex, None) => mutex.lock(),
-        }
+        self.wait_for(guard, None).0
     }
 
-    /// Waits as long as a condition holds.
-    ///
-    /// # Errors
-    /// If the lock is poisoned.
+    /// Waits as long as a condition holds; an error if the lock is poisoned.
     #[track_caller]
     pub fn wait_while<'a, T, F>(
         &self,
@@ -260,10 +187,7 @@ impl Condvar {
         Ok(guard)
     }
 
-    /// Waits for a notification, but not forever.
-    ///
-    /// # Errors
-    /// If the lock is poisoned.
+    /// Waits for a notification, but not forever; an error if the lock is poisoned.
     ///
     /// # Panics
     /// If another thread waits here with another lock.
@@ -273,42 +197,11 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         duration: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let place = Caller::caller();
-        let (guard, timed_out) = match (guard.model(), self.location()) {
-            (Some(lock), Some(queue)) => {
-                let (guard, woken) = wait_model(guard, lock, queue, true, place);
-                (guard, woken == Woken::TimedOut)
-            }
-            _ => self.wait_timeout_outside(guard, duration, place),
-        };
-        let result = WaitTimeoutResult(timed_out);
-        match guard {
-            Ok(guard) => Ok((guard, result)),
-            Err(poisoned) => Err(PoisonError::new((poisoned.into_inner(), result))),
-        }
-    }
-
-    fn wait_timeout_outside<'a, T>(
-        &self,
-        guard: MutexGuard<'a, T>,
-        duration: Duration,
-        place: &'static Caller<'static>,
-    ) -> (LockResult<MutexGuard<'a, T>>, bool) {
-        self.object.use_outside();
-        match guard.give_up() {
-            (mutex, Some(real)) => {
-                let waited = self.real.wait_timeout(real, duration);
-                let (real, result) = waited.unwrap_or_else(PoisonError::into_inner);
-                (MutexGuard::again_outside(mutex, real, place), result.timed_out())
-            }
-            (mutex, None) => (mutex.lock(), false),
-        }
+        let (guard, timed_out) = self.wait_for(guard, Some(duration));
+        with_result(guard, WaitTimeoutResult(timed_out))
     }
 
     /// As [`wait_timeout`](Condvar::wait_timeout), with milliseconds; gives whether it was notified.
-    ///
-    /// # Errors
-    /// If the lock is poisoned.
     #[deprecated(note = "replaced by `wait_timeout`")]
     #[track_caller]
     pub fn wait_timeout_ms<'a, T>(
@@ -316,19 +209,12 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         ms: u32,
     ) -> LockResult<(MutexGuard<'a, T>, bool)> {
-        match self.wait_timeout(guard, Duration::from_millis(u64::from(ms))) {
-            Ok((guard, result)) => Ok((guard, !result.timed_out())),
-            Err(poisoned) => {
-                let (guard, result) = poisoned.into_inner();
-                Err(PoisonError::new((guard, !result.timed_out())))
-            }
-        }
+        let (guard, timed_out) = self.wait_for(guard, Some(Duration::from_millis(u64::from(ms))));
+        with_result(guard, !timed_out)
     }
 
     /// Waits as long as a condition holds, but not forever: it timed out if the condition holds in the end.
-    ///
-    /// # Errors
-    /// If the lock is poisoned.
+    /// An error if the lock is poisoned.
     #[track_caller]
     pub fn wait_timeout_while<'a, T, F>(
         &self,
@@ -339,7 +225,7 @@ impl Condvar {
     where
         F: FnMut(&mut T) -> bool,
     {
-        let start = guard.model().is_none().then(Instant::now);
+        let start = guard.held.model().is_none().then(Instant::now);
         let mut timed_out = false;
         loop {
             if !condition(&mut *guard) {
@@ -356,59 +242,93 @@ impl Condvar {
         }
     }
 
+    /// Waits, for a time if one is given; tells whether it timed out.
+    #[track_caller]
+    fn wait_for<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        timeout: Option<Duration>,
+    ) -> (LockResult<MutexGuard<'a, T>>, bool) {
+        let place = Caller::caller();
+        if let (Some(lock), Some(queue)) = (guard.held.model(), self.location()) {
+            return wait_model(guard, lock, queue, timeout.is_some(), place);
+        }
+        self.object.use_outside();
+        // No guard of a check is found outside of it.
+        let Right::Real(real) = guard.held.take_right() else { return (Ok(guard), false) };
+        let (real, timed_out) = match timeout {
+            None => (self.real.wait(real).unwrap_or_else(PoisonError::into_inner), false),
+            Some(duration) => {
+                let waited = self.real.wait_timeout(real, duration);
+                let (real, result) = waited.unwrap_or_else(PoisonError::into_inner);
+                (real, result.timed_out())
+            }
+        };
+        guard.held.regain(Right::Real(real), place);
+        (poisoned_if(guard.held.has_poison_outside(), guard), timed_out)
+    }
+
     /// Wakes one of the threads that wait.
     #[track_caller]
     pub fn notify_one(&self) {
-        match self.location() {
-            Some(queue) => operate(&mut Notify { queue, all: false }, Caller::caller()),
-            None => {
-                self.object.use_outside();
-                self.real.notify_one();
-            }
-        }
+        self.notify(false, real::Condvar::notify_one);
     }
 
     /// Wakes all threads that wait.
     #[track_caller]
     pub fn notify_all(&self) {
+        self.notify(true, real::Condvar::notify_all);
+    }
+
+    #[track_caller]
+    fn notify(&self, all: bool, outside: fn(&real::Condvar)) {
         match self.location() {
-            Some(queue) => operate(&mut Notify { queue, all: true }, Caller::caller()),
+            Some(queue) => operate(&mut Notify { queue, all }, Caller::caller()),
             None => {
                 self.object.use_outside();
-                self.real.notify_all();
+                outside(&self.real);
             }
         }
     }
 }
 
-/// Waits, within a check.
+/// A guard with what else a wait gives.
+fn with_result<'a, T, R>(
+    guard: LockResult<MutexGuard<'a, T>>,
+    result: R,
+) -> LockResult<(MutexGuard<'a, T>, R)> {
+    match guard {
+        Ok(guard) => Ok((guard, result)),
+        Err(poisoned) => Err(PoisonError::new((poisoned.into_inner(), result))),
+    }
+}
+
+/// Waits, within a check; tells whether it timed out.
 #[track_caller]
 fn wait_model<'a, T>(
-    guard: MutexGuard<'a, T>,
+    mut guard: MutexGuard<'a, T>,
     lock: Location,
     queue: Location,
     times_out: bool,
-    place: &'static Caller<'static>,
-) -> (LockResult<MutexGuard<'a, T>>, Woken) {
-    let mut join = Join { queue, lock, two_locks: false };
-    // The guard stays until the lock is given back, for the case that it never is: the execution may end here.
-    operate(&mut join, place);
-    assert!(!join.two_locks, "attempted to use a condition variable with two mutexes at the same time");
-    let (mutex, _) = guard.give_up();
-    let woken = with_world(|world| WakeUp::new(world, queue, times_out)).map(|mut wake_up| {
+    place: CallSite,
+) -> (LockResult<MutexGuard<'a, T>>, bool) {
+    // The guard keeps its right until the lock is given back, for the case that it never is: the execution
+    // may end here.
+    let two_locks = enqueue(queue, lock, place);
+    assert!(!two_locks, "attempted to use a condition variable with two mutexes at the same time");
+    guard.held.take_right();
+    let mut timed_out = false;
+    if let Some(mut wake_up) = with_runtime(|runtime| WakeUp::new(runtime, queue, times_out)) {
         operate(&mut wake_up, place);
-        wake_up.woken
-    });
-    let mut lock = Lock::new(lock);
-    operate(&mut lock, place);
-    (MutexGuard::again(mutex, &lock, place), woken.unwrap_or(Woken::Notified))
+        timed_out = wake_up.woken == Woken::TimedOut;
+    }
+    let mut acquire = Acquire::new(lock, Mode::Lock);
+    operate(&mut acquire, place);
+    guard.held.regain(Right::Model(lock), place);
+    (poisoned_if(acquire.poisoned, guard), timed_out)
 }
 
-impl fmt::Debug for Condvar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Condvar").finish_non_exhaustive()
-    }
-}
+opaque_debug!(Condvar;);
 
 impl Default for Condvar {
     #[track_caller]

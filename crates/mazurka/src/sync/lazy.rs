@@ -1,9 +1,10 @@
 //! Values that are made once, as [`std::sync::OnceLock`] and [`std::sync::LazyLock`].
 //!
-//! Both are mostly used in statics. There, each execution has a value of its own, which lives until the execution is over,
-//! also while it is being abandoned: destructors may look at it. Then its memory is given back without its being dropped, as
-//! statics never are; so what it owns leaks, once an execution. A reference to such a value must not leave its execution,
-//! though its type says `'static`: do not put it where the next execution finds it.
+//! Both are mostly used in statics. There, each execution has a value of its own, which lives until the
+//! execution is over, also while it is being abandoned: destructors may look at it. Then its memory is given
+//! back without its being dropped, as statics never are; so what it owns leaks, once an execution. A
+//! reference to such a value must not leave its execution, though its type says `'static`: do not put it
+//! where the next execution finds it.
 //!
 //! What an object holds outside of checks is kept apart, so that a static may be used on both sides.
 #![allow(unsafe_code)]
@@ -16,26 +17,46 @@ use std::panic::{Location as Caller, RefUnwindSafe, UnwindSafe};
 use std::sync as real;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mazurka_program::{AccessKind, Location, ProcessId};
+use mazurka_program::Location;
 
-use super::once::{Begun, COMPLETE, INCOMPLETE, POISONED, await_end, begin, is_complete};
-use crate::runtime::cells::Until;
+use super::once::{Begun, COMPLETE, INCOMPLETE, Initialisation, POISONED};
+use super::once::{await_end, begin, change_state, is_complete};
 use crate::runtime::identity::Object;
-use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::statics::Home;
-use crate::runtime::{Whole, World, operate, with_world};
+use crate::runtime::{Whole, with_runtime};
 
-/// What a check keeps in an object; for a static, in the copy of the execution.
-///
-/// Whoever runs the initialiser writes it; when that is complete, everybody reads it.
+/// Where a value is that is made once: what [`OnceLock`] and [`LazyLock`] have in common.
 struct Slot<T> {
+    object: Object,
+    /// What it holds outside of a check.
+    real: real::OnceLock<T>,
     home: Home,
+    /// What it holds in a check; of a static, in the copy of the execution. Whoever runs the initialiser
+    /// writes it; when that is complete, everybody reads it.
     value: UnsafeCell<Option<T>>,
 }
 
 impl<T> Slot<T> {
-    const fn new(value: Option<T>) -> Slot<T> {
-        Slot { home: Home::new(), value: UnsafeCell::new(value) }
+    #[track_caller]
+    const fn new() -> Slot<T> {
+        let (object, home) = (Object::new(), Home::new());
+        Slot { object, real: real::OnceLock::new(), home, value: UnsafeCell::new(None) }
+    }
+
+    /// The location of the state of the initialisation. The slot is part of `whole`.
+    fn location<W>(&self, whole: &W, kind: &'static str) -> Option<Location> {
+        let first = || {
+            // SAFETY: this is the first use, so nobody writes it.
+            let full = unsafe { (*self.value.get()).is_some() };
+            if full { COMPLETE } else { INCOMPLETE }
+        };
+        with_runtime(|runtime| runtime.locate(&self.object, || Whole::of(whole), kind, first))
+    }
+
+    #[track_caller]
+    fn outside(&self) -> &real::OnceLock<T> {
+        self.object.use_outside();
+        &self.real
     }
 
     /// Where the value is in this execution.
@@ -43,64 +64,67 @@ impl<T> Slot<T> {
         self.home.data(location, self.value.get())
     }
 
-    /// The value; none as long as there is none.
-    ///
+    /// The value, if it has been made: a step, in a check.
+    #[track_caller]
+    fn get(&self, location: Option<Location>) -> Option<&T> {
+        match location {
+            // SAFETY: it is complete.
+            Some(location) if is_complete(location, Caller::caller()) => unsafe { self.read(location) },
+            Some(_) => None,
+            None => self.outside().get(),
+        }
+    }
+
     /// # Safety
-    /// The initialisation must be complete, and the lifetime must not outlast the execution.
-    unsafe fn get(&self, location: Location) -> Option<&T> {
-        // SAFETY: nobody writes it any more, by the contract; the place lives as long as the object and the execution do.
+    /// The initialisation must be complete. The lifetime is that of the object: see the module for statics.
+    unsafe fn read(&self, location: Location) -> Option<&T> {
+        // SAFETY: nobody writes it any more, by the contract; the place lives as long as the object and the
+        // execution do.
         unsafe { (*self.place(location)).as_ref() }
     }
 
-    /// Where the value is, for the only owner of the object.
-    fn get_mut(&mut self, object: &Object) -> &mut Option<T> {
-        let location = with_world(|world| object.location(world.stamp)).flatten();
+    /// The value, when it is known to be there.
+    ///
+    /// # Safety
+    /// As of [`Slot::read`].
+    unsafe fn complete(&self, location: Location) -> &T {
+        // SAFETY: the caller vouches for it.
+        unsafe { self.read(location) }.expect("what is initialised holds a value")
+    }
+
+    /// Makes the value, in a check.
+    fn initialise(&self, location: Location, initialisation: Initialisation, f: impl FnOnce() -> T) {
+        let value = f();
+        // SAFETY: it is up to the caller to initialise it, so that nobody else reads or writes the place.
+        unsafe { *self.place(location) = Some(value) };
+        initialisation.complete();
+    }
+
+    /// What a check keeps, for the only owner of the object.
+    fn model_mut(&mut self) -> &mut Option<T> {
+        let location = with_runtime(|runtime| self.object.location(runtime.execution.stamp)).flatten();
         match location {
             // SAFETY: the object is borrowed alone, and with it its place.
             Some(location) => unsafe { &mut *self.place(location) },
             None => self.value.get_mut(),
         }
     }
+
+    /// The value, for the only owner of the object.
+    fn get_mut(&mut self) -> Option<&mut T> {
+        if self.model_mut().is_some() { self.model_mut().as_mut() } else { self.real.get_mut() }
+    }
 }
 
-/// Sets a value if there is none; waits for the end of an initialiser.
-struct Set<T> {
-    location: Location,
-    place: *mut Option<T>,
-    value: Option<T>,
-}
-
-impl<T> Operation for Set<T> {
-    fn wait(&self) -> Wait {
-        Wait::Guard { location: self.location, until: Until::AtLeast(INCOMPLETE) }
-    }
-
-    fn perform(&mut self, step: &mut Step<'_>) {
-        let sets = step.peek(self.location) != COMPLETE;
-        step.acquire(self.location);
-        if sets {
-            // SAFETY: nobody runs the initialiser, since the guard holds, and nobody has a reference, since it isn't
-            // complete.
-            unsafe { *self.place = self.value.take() };
-            step.set(self.location, COMPLETE);
-            step.release(self.location);
-        } else {
-            step.note(|| "there is a value".to_owned());
-        }
-        if step.world.foresee {
-            step.touch(self.location, AccessKind::Update);
-        } else {
-            step.touch(self.location, if sets { AccessKind::Update } else { AccessKind::Read });
-            step.varies();
-        }
-    }
-
-    fn describe(&self, world: &World) -> String {
-        format!("{}.set()", world.name_of_location(self.location))
-    }
-
-    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
-        super::once::initialised_by(world, self.location)
+impl<T: fmt::Debug> Slot<T> {
+    #[track_caller]
+    fn debug(&self, location: Option<Location>, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_tuple(name);
+        match self.get(location) {
+            Some(value) => debug.field(value),
+            None => debug.field(&format_args!("<uninit>")),
+        };
+        debug.finish()
     }
 }
 
@@ -108,9 +132,6 @@ impl<T> Operation for Set<T> {
 ///
 /// In a static, each execution of a check begins without a value; at its end what the value owns leaks.
 pub struct OnceLock<T> {
-    object: Object,
-    /// What it holds outside of a check.
-    real: real::OnceLock<T>,
     slot: Slot<T>,
 }
 
@@ -126,84 +147,60 @@ impl<T> OnceLock<T> {
     #[must_use]
     #[track_caller]
     pub const fn new() -> OnceLock<T> {
-        OnceLock { object: Object::new(), real: real::OnceLock::new(), slot: Slot::new(None) }
+        OnceLock { slot: Slot::new() }
     }
 
     fn location(&self) -> Option<Location> {
-        with_world(|world| {
-            world.locate(
-                &self.object,
-                || Whole::of(self),
-                "OnceLock",
-                || {
-                    // SAFETY: this is the first use, so nobody writes it.
-                    let full = unsafe { (*self.slot.value.get()).is_some() };
-                    if full { COMPLETE } else { INCOMPLETE }
-                },
-            )
-        })
-    }
-
-    fn outside(&self) -> &real::OnceLock<T> {
-        self.object.use_outside();
-        &self.real
+        self.slot.location(self, "OnceLock")
     }
 
     /// The value, if it has been set.
     #[inline]
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
-        match self.location() {
-            Some(location) if is_complete(location, Caller::caller()) => {
-                // SAFETY: it is complete. The lifetime is that of the object: see the module for statics.
-                unsafe { self.slot.get(location) }
-            }
-            Some(_) => None,
-            None => self.outside().get(),
-        }
+        self.slot.get(self.location())
     }
 
     /// The value, for its only owner.
     #[inline]
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        let OnceLock { object, real, slot } = self;
-        slot.get_mut(object).as_mut().or_else(|| real.get_mut())
+        self.slot.get_mut()
     }
 
     /// Waits until there is a value.
     #[track_caller]
     pub fn wait(&self) -> &T {
-        match self.location() {
-            Some(location) => {
-                await_end(location, true, Caller::caller());
-                self.complete(location)
-            }
-            None => self.outside().wait(),
-        }
+        let Some(location) = self.location() else { return self.slot.outside().wait() };
+        await_end(location, true, Caller::caller());
+        // SAFETY: it is complete.
+        unsafe { self.slot.complete(location) }
     }
 
-    /// The value, when it is known to be there.
-    fn complete(&self, location: Location) -> &T {
-        // SAFETY: the caller has seen that it is complete. The lifetime is that of the object.
-        let value = unsafe { self.slot.get(location) };
-        value.expect("a complete OnceLock holds a value")
-    }
-
-    /// Sets the value if there is none.
-    ///
-    /// # Errors
-    /// If there is one: what was to be set.
+    /// Sets the value; gives it back as an error if there is one.
     #[inline]
     #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
-        match self.location() {
-            Some(location) => {
-                let mut set = Set { location, place: self.slot.place(location), value: Some(value) };
-                operate(&mut set, Caller::caller());
-                set.value.map_or(Ok(()), Err)
-            }
-            None => self.outside().set(value),
-        }
+        let Some(location) = self.location() else { return self.slot.outside().set(value) };
+        let (slot, mut value) = (self.slot.place(location), Some(value));
+        change_state(
+            location,
+            Caller::caller(),
+            |name| format!("{name}.set()"),
+            |step, found| {
+                let sets = found != COMPLETE;
+                if sets {
+                    // SAFETY: nobody runs the initialiser, since the guard holds, and nobody has a reference,
+                    // since it isn't complete.
+                    unsafe { *slot = value.take() };
+                    step.set(location, COMPLETE);
+                    step.release(location);
+                } else {
+                    step.note(|| "there is a value".to_owned());
+                }
+                sets
+            },
+        );
+        value.map_or(Ok(()), Err)
     }
 
     /// The value; made by the function if there is none. A panic of the function leaves it without a value.
@@ -213,14 +210,12 @@ impl<T> OnceLock<T> {
     where
         F: FnOnce() -> T,
     {
-        let Some(location) = self.location() else { return self.outside().get_or_init(f) };
-        if let Begun::Running(running) = begin(location, true, INCOMPLETE, Caller::caller()) {
-            let value = f();
-            // SAFETY: it is up to us to initialise it, so that nobody reads or writes the place.
-            unsafe { *self.slot.place(location) = Some(value) };
-            running.complete();
+        let Some(location) = self.location() else { return self.slot.outside().get_or_init(f) };
+        if let Begun::Running(initialisation) = begin(location, true, INCOMPLETE, Caller::caller()) {
+            self.slot.initialise(location, initialisation, f);
         }
-        self.complete(location)
+        // SAFETY: it is complete.
+        unsafe { self.slot.complete(location) }
     }
 
     /// The value, for its last owner.
@@ -232,13 +227,12 @@ impl<T> OnceLock<T> {
     /// Takes the value out: there is none any more.
     #[inline]
     pub fn take(&mut self) -> Option<T> {
-        let OnceLock { object, real, slot } = self;
-        let Some(value) = slot.get_mut(object).take() else { return real.take() };
-        with_world(|world| {
-            if let Some(location) = object.location(world.stamp) {
+        let Some(value) = self.slot.model_mut().take() else { return self.slot.real.take() };
+        with_runtime(|runtime| {
+            if let Some(location) = self.slot.object.location(runtime.execution.stamp) {
                 // Whoever is alone with the object has seen all that others did with it.
-                let depth = world.depth;
-                world.cells.set(location, INCOMPLETE, depth);
+                let depth = runtime.execution.schedule.depth;
+                runtime.execution.values.set(location, INCOMPLETE, depth);
             }
         });
         Some(value)
@@ -256,12 +250,7 @@ impl<T> Default for OnceLock<T> {
 impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     #[track_caller]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_tuple("OnceLock");
-        match self.get() {
-            Some(value) => debug.field(value),
-            None => debug.field(&format_args!("<uninit>")),
-        };
-        debug.finish()
+        self.slot.debug(self.location(), "OnceLock", f)
     }
 }
 
@@ -278,10 +267,10 @@ impl<T> From<T> for OnceLock<T> {
     #[track_caller]
     fn from(value: T) -> OnceLock<T> {
         let mut lock = OnceLock::new();
-        if crate::runtime::world().is_some() {
-            lock.slot = Slot::new(Some(value));
+        if crate::runtime::in_check() {
+            lock.slot.value = UnsafeCell::new(Some(value));
         } else {
-            lock.real = real::OnceLock::from(value);
+            lock.slot.real = real::OnceLock::from(value);
         }
         lock
     }
@@ -299,18 +288,18 @@ impl<T: Eq> Eq for OnceLock<T> {}
 
 /// The function of a [`LazyLock`].
 ///
-/// It is moved out by copying its bytes, which are left as they are: in a static they are a constant, of which every
-/// execution has a copy, and there is another one for what is outside of checks. Of any other object, one copy is made.
+/// It is moved out by copying its bytes, which are left as they are: in a static they are a constant, of
+/// which every execution has a copy, and there is another one for what is outside of checks. Of any other
+/// object, one copy is made.
 struct Initialiser<F> {
     function: ManuallyDrop<F>,
-    /// Whether it was moved out: in a check, of an object that is no static; or outside of a check.
+    /// Whether it was moved out: outside of a check, or in one of an object that is no static.
     moved: AtomicBool,
-    moved_outside: AtomicBool,
 }
 
 impl<F> Drop for Initialiser<F> {
     fn drop(&mut self) {
-        if !*self.moved.get_mut() && !*self.moved_outside.get_mut() {
+        if !*self.moved.get_mut() {
             // SAFETY: it was not moved out, and is not used again.
             unsafe { ManuallyDrop::drop(&mut self.function) };
         }
@@ -321,8 +310,8 @@ impl<F> Initialiser<F> {
     /// # Safety
     /// Once in an execution, or once outside of any; of an object that is no static, once altogether.
     unsafe fn move_out(&self) -> F {
-        // SAFETY: the bytes are never changed. For a static see above; else the caller vouches for it that this is the only
-        // copy, and `drop` knows of it.
+        // SAFETY: the bytes are never changed. For a static see above; else the caller vouches for it that
+        // this is the only copy, and `drop` knows of it.
         unsafe { std::ptr::read(&*self.function) }
     }
 }
@@ -331,15 +320,14 @@ impl<F> Initialiser<F> {
 ///
 /// In a static, each execution of a check begins without a value; at its end what the value owns leaks.
 pub struct LazyLock<T, F = fn() -> T> {
-    object: Object,
+    slot: Slot<T>,
     /// Whether there is a value outside of a check.
     once: real::Once,
-    real: real::OnceLock<T>,
-    slot: Slot<T>,
     initialiser: Initialiser<F>,
 }
 
-// SAFETY: as that of the standard library: any thread may call the function, once, and get the value, or drop it.
+// SAFETY: as that of the standard library: any thread may call the function, once, and get the value, or drop
+// it.
 unsafe impl<T: Sync + Send, F: Send> Sync for LazyLock<T, F> {}
 
 impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}
@@ -351,15 +339,9 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     #[track_caller]
     pub const fn new(f: F) -> LazyLock<T, F> {
         LazyLock {
-            object: Object::new(),
+            slot: Slot::new(),
             once: real::Once::new(),
-            real: real::OnceLock::new(),
-            slot: Slot::new(None),
-            initialiser: Initialiser {
-                function: ManuallyDrop::new(f),
-                moved: AtomicBool::new(false),
-                moved_outside: AtomicBool::new(false),
-            },
+            initialiser: Initialiser { function: ManuallyDrop::new(f), moved: AtomicBool::new(false) },
         }
     }
 
@@ -374,37 +356,33 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
         match begin(location, false, POISONED, Caller::caller()) {
             Begun::Complete => {}
             Begun::Poisoned => panic_poisoned(),
-            Begun::Running(running) => {
-                let place = this.slot.place(location);
-                if std::ptr::eq(place, this.slot.value.get()) {
+            Begun::Running(initialisation) => {
+                if std::ptr::eq(this.slot.place(location), this.slot.value.get()) {
                     this.initialiser.moved.store(true, Ordering::Relaxed);
                 }
-                // SAFETY: it is up to us to initialise it, in this execution; and after that it is complete or poisoned.
+                // SAFETY: it is up to us to initialise it, in this execution; after that it is complete or
+                // poisoned.
                 let function = unsafe { this.initialiser.move_out() };
-                let value = function();
-                // SAFETY: as above, so that nobody reads or writes the place.
-                unsafe { *place = Some(value) };
-                running.complete();
+                this.slot.initialise(location, initialisation, function);
             }
         }
-        // SAFETY: it is complete. The lifetime is that of the object: see the module for statics.
-        let value = unsafe { this.slot.get(location) };
-        value.expect("a complete LazyLock holds a value")
+        // SAFETY: it is complete.
+        unsafe { this.slot.complete(location) }
     }
 
     #[track_caller]
     fn force_outside(&self) -> &T {
-        self.object.use_outside();
+        let value = self.slot.outside();
         self.once.call_once_force(|state| {
             if state.is_poisoned() {
                 panic_poisoned();
             }
-            self.initialiser.moved_outside.store(true, Ordering::Relaxed);
+            self.initialiser.moved.store(true, Ordering::Relaxed);
             // SAFETY: this is called once, since a second call panics above.
             let function = unsafe { self.initialiser.move_out() };
-            let _ = self.real.set(function());
+            let _ = value.set(function());
         });
-        self.real.get().expect("a complete LazyLock holds a value")
+        value.get().expect("a complete LazyLock holds a value")
     }
 
     /// The value, for the only owner of the lock; made now if there is none.
@@ -421,31 +399,20 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
 
 impl<T, F> LazyLock<T, F> {
     fn location(&self) -> Option<Location> {
-        with_world(|world| world.locate(&self.object, || Whole::of(self), "LazyLock", || INCOMPLETE))
+        self.slot.location(self, "LazyLock")
     }
 
     /// The value, if it has been made.
     #[inline]
     #[track_caller]
     pub fn get(this: &LazyLock<T, F>) -> Option<&T> {
-        match this.location() {
-            Some(location) if is_complete(location, Caller::caller()) => {
-                // SAFETY: it is complete. The lifetime is that of the object.
-                unsafe { this.slot.get(location) }
-            }
-            Some(_) => None,
-            None => {
-                this.object.use_outside();
-                this.real.get()
-            }
-        }
+        this.slot.get(this.location())
     }
 
     /// The value, if it has been made, for the only owner of the lock.
     #[inline]
     pub fn get_mut(this: &mut LazyLock<T, F>) -> Option<&mut T> {
-        let LazyLock { object, real, slot, .. } = this;
-        slot.get_mut(object).as_mut().or_else(|| real.get_mut())
+        this.slot.get_mut()
     }
 }
 
@@ -484,11 +451,6 @@ impl<T: Default> Default for LazyLock<T> {
 impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     #[track_caller]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_tuple("LazyLock");
-        match LazyLock::get(self) {
-            Some(value) => debug.field(value),
-            None => debug.field(&format_args!("<uninit>")),
-        };
-        debug.finish()
+        self.slot.debug(self.location(), "LazyLock", f)
     }
 }

@@ -1,9 +1,10 @@
 //! Initialisation that happens once, as [`std::sync::Once`]; what [`OnceLock`](super::OnceLock) and
 //! [`LazyLock`](super::LazyLock) are made of.
 //!
-//! All state is in one location, so that a static begins anew in each execution. To begin the initialisation waits until
-//! nobody else runs it, and is one step: a thread that finds it complete only reads. A thread that comes to the beginning
-//! again while it runs the initialiser waits for itself, and the check reports the deadlock.
+//! All state is in one location, so that a static begins anew in each execution. To begin the initialisation
+//! waits until nobody else runs it, and is one step: a thread that finds it complete only reads. A thread
+//! that comes to the beginning again while it runs the initialiser waits for itself, and the check reports
+//! the deadlock.
 
 use std::fmt;
 use std::panic::Location as Caller;
@@ -11,123 +12,79 @@ use std::sync as real;
 
 use mazurka_program::{AccessKind, Location, ProcessId};
 
-use crate::runtime::cells::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
-use crate::runtime::{Whole, World, operate, with_world};
+use crate::runtime::{Runtime, Whole, operate, with_runtime};
+use crate::step::{CallSite, opaque_debug, take_step};
+use mazurka_threads::values::Until;
 
-/// The cell holds the number of the process that runs the initialiser, or one of these, which are in the order that
-/// guards need.
+/// The cell holds the number of the process that runs the initialiser, or one of these, which are in the
+/// order that guards need.
 pub(super) const INCOMPLETE: u64 = 1 << 32;
 pub(super) const POISONED: u64 = INCOMPLETE + 1;
 pub(super) const COMPLETE: u64 = INCOMPLETE + 2;
 
-/// Begins the initialisation, unless it is complete. `found` is what was there before.
-struct Begin {
-    location: Location,
-    /// Whether to begin again after a panic.
-    force: bool,
-    found: u64,
-}
-
-impl Operation for Begin {
-    fn wait(&self) -> Wait {
-        Wait::Guard { location: self.location, until: Until::AtLeast(INCOMPLETE) }
-    }
-
-    fn perform(&mut self, step: &mut Step<'_>) {
-        self.found = step.peek(self.location);
-        step.acquire(self.location);
-        let begins = self.found == INCOMPLETE || self.found == POISONED && self.force;
-        if begins {
-            step.set(self.location, u64::from(step.process.0));
-        } else if self.found == COMPLETE {
-            step.note(|| "complete".to_owned());
-        }
-        if step.world.foresee {
-            step.touch(self.location, AccessKind::Update);
-        } else {
-            step.touch(self.location, if begins { AccessKind::Update } else { AccessKind::Read });
-            step.varies();
-        }
-    }
-
-    fn describe(&self, world: &World) -> String {
-        format!("initialise {}", world.name_of_location(self.location))
-    }
-
-    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
-        initialised_by(world, self.location)
-    }
-}
-
-/// What a thread waits for that needs something initialised, and who does that.
-pub(super) fn initialised_by(world: &World, location: Location) -> (String, Vec<ProcessId>) {
-    let name = world.name_of_location(location);
-    match world.cells.get(location) {
-        INCOMPLETE.. => (format!("somebody to initialise `{name}`"), Vec::new()),
-        process => {
-            let process = ProcessId(process as u32);
-            (format!("`{name}`, which {} initialises", world.name_of(process)), vec![process])
-        }
-    }
-}
-
-/// Ends the initialisation, well or not.
-struct Finish {
-    location: Location,
-    to: u64,
-}
-
-impl Operation for Finish {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.touch(self.location, AccessKind::Write);
-        step.set(self.location, self.to);
-        step.release(self.location);
-        if self.to != COMPLETE {
-            step.note(|| "it panicked".to_owned());
-        }
-    }
-
-    fn describe(&self, world: &World) -> String {
-        format!("{} is initialised", world.name_of_location(self.location))
-    }
-}
-
-/// Waits for the end of the initialisation, without having a part in it.
-struct Await {
+/// A step that waits for a state of the initialisation.
+struct AwaitState<P> {
     location: Location,
     until: Until,
-    found: u64,
+    describe: fn(String) -> String,
+    perform: P,
 }
 
-impl Operation for Await {
+impl<P: FnMut(&mut Step<'_>, u64)> Operation for AwaitState<P> {
     fn wait(&self) -> Wait {
         Wait::Guard { location: self.location, until: self.until }
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {
-        step.touch(self.location, AccessKind::Read);
         step.acquire(self.location);
-        self.found = step.peek(self.location);
+        let found = step.peek(self.location);
+        (self.perform)(step, found);
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("{}.wait()", world.name_of_location(self.location))
+    fn describe(&self, runtime: &Runtime) -> String {
+        (self.describe)(runtime.name_of_location(self.location))
     }
 
-    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
-        initialised_by(world, self.location)
+    fn waits_for(&self, runtime: &Runtime) -> (String, Vec<ProcessId>) {
+        let name = runtime.name_of_location(self.location);
+        match runtime.value(self.location) {
+            INCOMPLETE.. => (format!("somebody to initialise `{name}`"), Vec::new()),
+            process => {
+                let process = ProcessId(process as u32);
+                (format!("`{name}`, which {} initialises", runtime.name_of(process)), vec![process])
+            }
+        }
     }
 }
 
+/// Waits until nobody else runs the initialiser, and may change the state then: `change` is told what it is,
+/// and tells whether it has changed it.
+pub(super) fn change_state(
+    location: Location,
+    place: CallSite,
+    describe: fn(String) -> String,
+    mut change: impl FnMut(&mut Step<'_>, u64) -> bool,
+) {
+    let perform = |step: &mut Step<'_>, found| {
+        let changes = change(step, found);
+        let foresee = step.runtime.search.foresee;
+        step.touch(location, if changes || foresee { AccessKind::Update } else { AccessKind::Read });
+        if !foresee {
+            step.varies();
+        }
+    };
+    operate(&mut AwaitState { location, until: Until::AtLeast(INCOMPLETE), describe, perform }, place);
+}
+
 /// Looks whether the initialisation is complete.
-struct Look {
+struct IsComplete {
     location: Location,
     complete: bool,
 }
 
-impl Operation for Look {
+impl Operation for IsComplete {
     fn is_plain(&self) -> bool {
         true
     }
@@ -142,65 +99,95 @@ impl Operation for Look {
         step.note(|| if complete { "yes".to_owned() } else { "not yet".to_owned() });
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("is {} initialised?", world.name_of_location(self.location))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("is {} initialised?", runtime.name_of_location(self.location))
     }
 }
 
-/// What came of an attempt to begin.
+/// What an attempt to begin an initialisation came to.
 pub(super) enum Begun {
     /// It is complete already.
     Complete,
     /// An initialiser panicked before.
     Poisoned,
     /// It is up to the caller now.
-    Running(Running),
+    Running(Initialisation),
 }
 
-/// The right and the duty to initialise. Dropped on the way of an unwinding, it says so.
-pub(super) struct Running {
+/// The right and the duty to initialise. Dropped while a panic unwinds, it says so.
+pub(super) struct Initialisation {
     location: Location,
     /// Whether an initialiser panicked before.
     pub(super) poisoned: bool,
     to: u64,
-    place: &'static Caller<'static>,
+    place: CallSite,
 }
 
-impl Running {
+impl Initialisation {
     /// The initialisation is complete.
     pub(super) fn complete(mut self) {
         self.to = COMPLETE;
     }
 }
 
-impl Drop for Running {
+impl Drop for Initialisation {
     fn drop(&mut self) {
-        operate(&mut Finish { location: self.location, to: self.to }, self.place);
+        let (location, to) = (self.location, self.to);
+        let describe = |runtime: &Runtime| format!("{} is initialised", runtime.name_of_location(location));
+        take_step(self.place, describe, |step| {
+            step.touch(location, AccessKind::Write);
+            step.set(location, to);
+            step.release(location);
+            if to != COMPLETE {
+                step.note(|| "it panicked".to_owned());
+            }
+        });
     }
 }
 
-/// Begins an initialisation. If it panics, the location will hold `spoiled`.
-pub(super) fn begin(location: Location, force: bool, spoiled: u64, place: &'static Caller<'static>) -> Begun {
-    let mut begin = Begin { location, force, found: COMPLETE };
-    operate(&mut begin, place);
-    match begin.found {
+/// Begins an initialisation. If it panics, the location will hold `on_panic`.
+pub(super) fn begin(location: Location, force: bool, on_panic: u64, place: CallSite) -> Begun {
+    let mut state = COMPLETE;
+    change_state(
+        location,
+        place,
+        |name| format!("initialise {name}"),
+        |step, found| {
+            state = found;
+            let begins = found == INCOMPLETE || found == POISONED && force;
+            if begins {
+                step.set(location, u64::from(step.process.0));
+            } else if found == COMPLETE {
+                step.note(|| "complete".to_owned());
+            }
+            begins
+        },
+    );
+    match state {
         COMPLETE => Begun::Complete,
         POISONED if !force => Begun::Poisoned,
-        found => Begun::Running(Running { location, poisoned: found == POISONED, to: spoiled, place }),
+        found => {
+            Begun::Running(Initialisation { location, poisoned: found == POISONED, to: on_panic, place })
+        }
     }
 }
 
-/// Waits until it is complete; also ends at a panic, unless that is to be ignored. Tells whether it is complete.
-pub(super) fn await_end(location: Location, ignore_panic: bool, place: &'static Caller<'static>) -> bool {
+/// Waits until it is complete; also ends at a panic, unless that is to be ignored. Tells whether it is
+/// complete.
+pub(super) fn await_end(location: Location, ignore_panic: bool, place: CallSite) -> bool {
     let until = if ignore_panic { Until::Is(COMPLETE) } else { Until::AtLeast(POISONED) };
-    let mut wait = Await { location, until, found: COMPLETE };
-    operate(&mut wait, place);
-    wait.found == COMPLETE
+    let mut complete = true;
+    let perform = |step: &mut Step<'_>, found| {
+        step.touch(location, AccessKind::Read);
+        complete = found == COMPLETE;
+    };
+    operate(&mut AwaitState { location, until, describe: |name| format!("{name}.wait()"), perform }, place);
+    complete
 }
 
 /// Whether it is complete.
-pub(super) fn is_complete(location: Location, place: &'static Caller<'static>) -> bool {
-    let mut look = Look { location, complete: false };
+pub(super) fn is_complete(location: Location, place: CallSite) -> bool {
+    let mut look = IsComplete { location, complete: false };
     operate(&mut look, place);
     look.complete
 }
@@ -242,7 +229,13 @@ impl Once {
 
     #[inline(never)]
     fn location(&self) -> Option<Location> {
-        with_world(|world| world.locate(&self.object, || Whole::of(self), "Once", || INCOMPLETE))
+        with_runtime(|runtime| runtime.locate(&self.object, || Whole::of(self), "Once", || INCOMPLETE))
+    }
+
+    #[track_caller]
+    fn outside(&self) -> &real::Once {
+        self.object.use_outside();
+        &self.real
     }
 
     /// Calls the function if none has been called; waits for the end of one that is running.
@@ -255,16 +248,13 @@ impl Once {
     where
         F: FnOnce(),
     {
-        let Some(location) = self.location() else {
-            self.object.use_outside();
-            return self.real.call_once(f);
-        };
+        let Some(location) = self.location() else { return self.outside().call_once(f) };
         match begin(location, false, POISONED, Caller::caller()) {
             Begun::Complete => {}
             Begun::Poisoned => panic_poisoned(),
-            Begun::Running(running) => {
+            Begun::Running(initialisation) => {
                 f();
-                running.complete();
+                initialisation.complete();
             }
         }
     }
@@ -277,12 +267,12 @@ impl Once {
         F: FnOnce(&OnceState),
     {
         let Some(location) = self.location() else {
-            self.object.use_outside();
-            return self.real.call_once_force(|state| f(&OnceState { poisoned: state.is_poisoned() }));
+            let f = |state: &real::OnceState| f(&OnceState { poisoned: state.is_poisoned() });
+            return self.outside().call_once_force(f);
         };
-        if let Begun::Running(running) = begin(location, true, POISONED, Caller::caller()) {
-            f(&OnceState { poisoned: running.poisoned });
-            running.complete();
+        if let Begun::Running(initialisation) = begin(location, true, POISONED, Caller::caller()) {
+            f(&OnceState { poisoned: initialisation.poisoned });
+            initialisation.complete();
         }
     }
 
@@ -292,10 +282,7 @@ impl Once {
     pub fn is_completed(&self) -> bool {
         match self.location() {
             Some(location) => is_complete(location, Caller::caller()),
-            None => {
-                self.object.use_outside();
-                self.real.is_completed()
-            }
+            None => self.outside().is_completed(),
         }
     }
 
@@ -306,15 +293,9 @@ impl Once {
     #[track_caller]
     pub fn wait(&self) {
         match self.location() {
-            Some(location) => {
-                if !await_end(location, false, Caller::caller()) {
-                    panic_poisoned();
-                }
-            }
-            None => {
-                self.object.use_outside();
-                self.real.wait();
-            }
+            Some(location) if await_end(location, false, Caller::caller()) => {}
+            Some(_) => panic_poisoned(),
+            None => self.outside().wait(),
         }
     }
 
@@ -325,10 +306,7 @@ impl Once {
             Some(location) => {
                 await_end(location, true, Caller::caller());
             }
-            None => {
-                self.object.use_outside();
-                self.real.wait_force();
-            }
+            None => self.outside().wait_force(),
         }
     }
 }
@@ -339,8 +317,4 @@ fn panic_poisoned() -> ! {
     panic!("Once instance has previously been poisoned")
 }
 
-impl fmt::Debug for Once {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Once").finish_non_exhaustive()
-    }
-}
+opaque_debug!(Once;);

@@ -2,14 +2,14 @@
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
-use std::fmt;
 
-use crate::runtime::{with_world, without_world};
+use crate::runtime::{outside_runtime, with_runtime};
+use crate::step::opaque_debug;
 
 /// Declares thread-local variables, as [`std::thread_local`].
 ///
-/// Within a check each modelled thread has its own, which is dropped when the thread ends: what its destructor does are
-/// steps of the thread.
+/// Within a check each modelled thread has its own, which is dropped when the thread ends: what its
+/// destructor does are steps of the thread.
 #[macro_export]
 macro_rules! thread_local {
     () => {};
@@ -54,8 +54,8 @@ impl<T: 'static> LocalKey<T> {
     /// The variable of the running modelled thread. None if it has been dropped.
     fn find(&'static self) -> Option<*const T> {
         let key = self.key();
-        let known = with_world(|world| {
-            let locals = &world.process(world.running).locals;
+        let known = with_runtime(|runtime| {
+            let locals = &runtime.process(runtime.running()).locals;
             let known = locals.iter().find(|local| local.0 == key)?;
             Some(known.1.as_ref().and_then(|value| value.downcast_ref::<T>()).map(std::ptr::from_ref))
         });
@@ -65,9 +65,9 @@ impl<T: 'static> LocalKey<T> {
         // The initialiser may do anything, even use this variable.
         let value = Box::new((self.init)());
         let address: *const T = &raw const *value;
-        with_world(|world| {
-            let me = world.running;
-            world.process_mut(me).locals.push((key, Some(value)));
+        with_runtime(|runtime| {
+            let me = runtime.running();
+            runtime.process_mut(me).locals.push((key, Some(value)));
         });
         Some(address)
     }
@@ -85,12 +85,12 @@ impl<T: 'static> LocalKey<T> {
     /// # Errors
     /// If it has been dropped: its thread is ending.
     pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
-        if crate::runtime::world().is_none() {
+        if !crate::runtime::in_check() {
             return self.outside.try_with(f);
         }
         match self.find() {
-            // SAFETY: the value is in a box of its own which stays in the thread's list until the thread's end, and is
-            // taken out of it before it is dropped: who finds it can use it until `f` returns.
+            // SAFETY: the value is in a box of its own which stays in the thread's list until the thread's
+            // end, and is taken out of it before it is dropped: who finds it can use it until `f` returns.
             Some(value) => Ok(f(unsafe { &*value })),
             None => gone(),
         }
@@ -118,7 +118,7 @@ fn gone<R>() -> Result<R, AccessError> {
             .expect("the probe has been dropped")
     };
     // What is allocated for it, in the first execution that needs it, has no part in names.
-    Err(*without_world(|| ERROR.get_or_init(make)))
+    Err(*outside_runtime(|| ERROR.get_or_init(make)))
 }
 
 impl<T: 'static> LocalKey<Cell<T>> {
@@ -179,8 +179,4 @@ impl<T: 'static> LocalKey<RefCell<T>> {
     }
 }
 
-impl<T: 'static> fmt::Debug for LocalKey<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalKey").finish_non_exhaustive()
-    }
-}
+opaque_debug!(LocalKey<T>;);

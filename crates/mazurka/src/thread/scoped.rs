@@ -1,16 +1,16 @@
 //! Threads that borrow from the thread which creates them.
 #![allow(unsafe_code)]
 
-use std::fmt;
 use std::io;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mazurka_program::{Location, ProcessId};
 
-use super::spawn::{Builder, Join, Packet, Result, Thread, lost, run, start, told};
-use crate::runtime::{Body, is_end_of_execution, operate, with_world, world};
+use super::spawn::{Builder, Handle, Join, Packet, ScopedJoinHandle, Thread, abandoned, run};
+use crate::runtime::{Body, in_check, is_end_of_execution, operate, with_runtime};
+use crate::step::{CallSite, opaque_debug};
 
 /// Where scoped threads are created, as [`std::thread::Scope`].
 pub struct Scope<'scope, 'env: 'scope> {
@@ -22,15 +22,75 @@ pub struct Scope<'scope, 'env: 'scope> {
 
 enum Kind<'scope, 'env: 'scope> {
     Std(&'scope std::thread::Scope<'scope, 'env>),
-    Model(Mutex<Vec<Scoped>>),
+    Model(ScopedThreads),
 }
 
-/// A thread of a scope.
+/// The threads of a scope.
+#[derive(Default)]
+pub(super) struct ScopedThreads(Mutex<Vec<Scoped>>);
+
 #[derive(Clone, Copy)]
 struct Scoped {
     child: ProcessId,
     end: Location,
     joined: bool,
+}
+
+impl ScopedThreads {
+    fn list(&self) -> MutexGuard<'_, Vec<Scoped>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn add(&self, child: ProcessId, end: Location) {
+        self.list().push(Scoped { child, end, joined: false });
+    }
+
+    fn note_joined(&self, child: ProcessId) {
+        self.list().iter_mut().filter(|thread| thread.child == child).for_each(|thread| thread.joined = true);
+    }
+
+    /// The running thread has joined one of the scope. Only who created the scope joins the rest, so only its
+    /// own joins tell it something.
+    pub(super) fn join_by_running(&self, child: ProcessId) {
+        let owner = with_runtime(|runtime| {
+            runtime.search.names.path(runtime.running()).len() + 1 == runtime.search.names.path(child).len()
+        });
+        if owner == Some(true) {
+            self.note_joined(child);
+        }
+    }
+
+    /// Waits for the threads that nobody has joined: children before grandchildren, each generation by name.
+    /// A thread may create others in the scope until it ends, so of a generation that is complete all agree
+    /// who belongs to it.
+    fn wait_for_all(&self, place: CallSite) {
+        let next = || {
+            let path = |thread: &&Scoped| {
+                with_runtime(|runtime| runtime.search.names.path(thread.child)).map(|path| (path.len(), path))
+            };
+            self.list().iter().filter(|thread| !thread.joined).min_by_key(path).copied()
+        };
+        while let Some(Scoped { child, end, .. }) = next() {
+            operate(&mut Join { child, end }, place);
+            self.note_joined(child);
+        }
+    }
+
+    /// Whether a thread panicked without anybody having been told. From now on somebody has.
+    fn take_unreported_panic(&self) -> bool {
+        let threads = self.list();
+        with_runtime(|runtime| {
+            let mut unreported = false;
+            for panic in runtime.execution.panics.iter_mut().filter(|panic| !panic.told) {
+                if threads.iter().any(|thread| thread.child == panic.process) {
+                    panic.told = true;
+                    unreported = true;
+                }
+            }
+            unreported
+        })
+        .unwrap_or(false)
+    }
 }
 
 /// Creates a scope, and waits for the threads created in it.
@@ -40,20 +100,24 @@ where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
     let place = Caller::caller();
-    if world().is_none() {
+    if !in_check() {
         return scope_outside(f);
     }
-    let scope = Scope { kind: Kind::Model(Mutex::default()), scope: PhantomData, env: PhantomData };
-    with_world(|world| world.share_whole(&scope));
+    let kind = Kind::Model(ScopedThreads::default());
+    let scope = Scope { kind, scope: PhantomData, env: PhantomData };
+    with_runtime(|runtime| runtime.share_whole(&scope));
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     if let Err(payload) = result.as_ref()
         && is_end_of_execution(&**payload)
     {
         // The threads of the scope are younger, so they have ended.
-        resume_unwind(result.err().unwrap_or_else(lost));
+        resume_unwind(result.err().unwrap_or_else(abandoned));
     }
-    scope.wait_for_all(place);
-    let panicked = scope.untold_panic();
+    let mut panicked = false;
+    if let Kind::Model(threads) = &scope.kind {
+        threads.wait_for_all(place);
+        panicked = threads.take_unreported_panic();
+    }
     match result {
         Err(payload) => resume_unwind(payload),
         Ok(_) if panicked => panic!("a scoped thread panicked"),
@@ -97,69 +161,15 @@ impl<'scope> Scope<'scope, '_> {
     {
         Builder::new().spawn_scoped(self, f).expect("failed to spawn thread")
     }
-
-    fn threads(&self) -> std::sync::MutexGuard<'_, Vec<Scoped>> {
-        match &self.kind {
-            Kind::Model(threads) => threads.lock().unwrap_or_else(PoisonError::into_inner),
-            Kind::Std(_) => unreachable!("a scope outside of a check has no list of threads"),
-        }
-    }
-
-    /// Waits for the threads that nobody has joined: children before grandchildren, each generation by name. A thread may
-    /// create others in the scope until it ends, so of a generation that is complete all agree who belongs to it.
-    fn wait_for_all(&self, place: &'static Caller<'static>) {
-        loop {
-            let next = {
-                let threads = self.threads();
-                let path = |thread: &&Scoped| {
-                    with_world(|world| world.names.path(thread.child)).map(|path| (path.len(), path))
-                };
-                threads.iter().filter(|thread| !thread.joined).min_by_key(path).copied()
-            };
-            let Some(Scoped { child, end, .. }) = next else { return };
-            operate(&mut Join { child, end }, place);
-            self.note_joined(child);
-        }
-    }
-
-    fn note_joined(&self, child: ProcessId) {
-        self.threads()
-            .iter_mut()
-            .filter(|thread| thread.child == child)
-            .for_each(|thread| thread.joined = true);
-    }
-
-    /// Whether a thread panicked without anybody having been told. From now on somebody has.
-    fn untold_panic(&self) -> bool {
-        let threads = self.threads();
-        with_world(|world| {
-            let mut untold = false;
-            for panic in world.panics.iter_mut().filter(|panic| !panic.told) {
-                if threads.iter().any(|thread| thread.child == panic.process) {
-                    panic.told = true;
-                    untold = true;
-                }
-            }
-            untold
-        })
-        .unwrap_or(false)
-    }
 }
 
-impl fmt::Debug for Scope<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").finish_non_exhaustive()
-    }
-}
+opaque_debug!(Scope<'scope, 'env>;);
 
 impl Builder {
-    /// Runs a function on a new thread of a scope.
-    ///
-    /// # Errors
-    /// If the operating system has no thread for it.
+    /// Runs a function on a new thread of a scope; an error if the operating system has no thread for it.
     #[track_caller]
     pub fn spawn_scoped<'scope, 'env, F, T>(
-        mut self,
+        self,
         scope: &'scope Scope<'scope, 'env>,
         f: F,
     ) -> io::Result<ScopedJoinHandle<'scope, T>>
@@ -168,100 +178,21 @@ impl Builder {
         T: Send + 'scope,
     {
         let place = Caller::caller();
-        if let Kind::Std(std_scope) = &scope.kind {
-            let handle = self.std().spawn_scoped(std_scope, f)?;
-            let thread = Thread::std(handle.thread().clone());
-            return Ok(ScopedJoinHandle(Handle::Std { handle, thread }));
-        }
+        let threads = match &scope.kind {
+            Kind::Std(std_scope) => {
+                let handle = self.std().spawn_scoped(std_scope, f)?;
+                let thread = Thread::std(handle.thread().clone());
+                return Ok(ScopedJoinHandle(Handle::Std { handle, thread }));
+            }
+            Kind::Model(threads) => threads,
+        };
         let packet = Packet::new();
         let result = packet.clone();
         let body: Box<dyn FnOnce() + 'scope> = Box::new(move || result.put(run(f)));
-        // SAFETY: only the lifetime changes. The body runs on a thread that `scope` waits for before it returns or goes
-        // on unwinding; and where an execution is abandoned, younger threads end before older ones, so this one
-        // before the one whose stack it borrows from.
+        // SAFETY: only the lifetime changes. The body runs on a thread that `scope` waits for before it
+        // returns or goes on unwinding; and where an execution is abandoned, younger threads end before older
+        // ones, so this one before the one whose stack it borrows from.
         let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'scope>, Body>(body) };
-        let name = self.take_name();
-        let thread = name.clone();
-        let Some((child, end)) = start(body, (name, self.asked_size()), place) else {
-            return Err(io::Error::other("the execution is over"));
-        };
-        scope.threads().push(Scoped { child, end, joined: false });
-        let thread = Thread::model(child, thread);
-        Ok(ScopedJoinHandle(Handle::Model { child, end, packet, thread, scope: Noted::of(scope) }))
-    }
-}
-
-/// The right to wait for a scoped thread, as [`std::thread::ScopedJoinHandle`].
-pub struct ScopedJoinHandle<'scope, T>(Handle<'scope, T>);
-
-enum Handle<'scope, T> {
-    Std { handle: std::thread::ScopedJoinHandle<'scope, T>, thread: Thread },
-    Model { child: ProcessId, end: Location, packet: Arc<Packet<T>>, thread: Thread, scope: Noted<'scope> },
-}
-
-/// The list of a scope's threads.
-struct Noted<'scope>(&'scope Mutex<Vec<Scoped>>);
-
-impl<'scope> Noted<'scope> {
-    fn of(scope: &'scope Scope<'scope, '_>) -> Noted<'scope> {
-        match &scope.kind {
-            Kind::Model(threads) => Noted(threads),
-            Kind::Std(_) => unreachable!("a scope outside of a check has no list of threads"),
-        }
-    }
-
-    fn joined(&self, child: ProcessId) {
-        let mut threads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        threads.iter_mut().filter(|thread| thread.child == child).for_each(|thread| thread.joined = true);
-    }
-}
-
-impl<T> ScopedJoinHandle<'_, T> {
-    /// Waits for the end of the thread and gives its result.
-    ///
-    /// # Errors
-    /// If it panicked: what it panicked with.
-    #[track_caller]
-    pub fn join(self) -> Result<T> {
-        match self.0 {
-            Handle::Std { handle, .. } => handle.join(),
-            Handle::Model { child, end, packet, scope, .. } => {
-                operate(&mut Join { child, end }, Caller::caller());
-                // Only who created the scope joins the rest, so only its own joins tell it something.
-                let owner = with_world(|world| {
-                    world.names.path(world.running).len() + 1 == world.names.path(child).len()
-                });
-                if owner == Some(true) {
-                    scope.joined(child);
-                }
-                let result = packet.take().unwrap_or_else(|| Err(lost()));
-                if result.is_err() {
-                    told(child);
-                }
-                result
-            }
-        }
-    }
-
-    /// The thread.
-    pub fn thread(&self) -> &Thread {
-        match &self.0 {
-            Handle::Std { thread, .. } | Handle::Model { thread, .. } => thread,
-        }
-    }
-
-    /// Whether the thread has come to its end.
-    #[track_caller]
-    pub fn is_finished(&self) -> bool {
-        match &self.0 {
-            Handle::Std { handle, .. } => handle.is_finished(),
-            Handle::Model { child, end, .. } => super::spawn::is_finished(*child, *end, Caller::caller()),
-        }
-    }
-}
-
-impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScopedJoinHandle").finish_non_exhaustive()
+        self.start(body, packet, Some(threads), place).map(ScopedJoinHandle)
     }
 }

@@ -5,15 +5,14 @@ use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, Location as Caller, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::time::Duration;
 
 use mazurka_program::{AccessKind, Location, ProcessId};
 
-use crate::runtime::cells::Until;
+use super::scoped::ScopedThreads;
 use crate::runtime::confined::Confined;
-use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{Operation, Step, Wait};
-use crate::runtime::{Body, World, end_of_thread, note_panic, operate, stop_here, with_world, world};
+use crate::runtime::{Body, Runtime, end_of_thread, in_check, note_panic, operate, stop_here, with_runtime};
+use crate::step::{CallSite, opaque_debug, take_step};
 
 pub use std::thread::Result;
 
@@ -53,45 +52,35 @@ pub(super) fn run<T>(body: impl FnOnce() -> T) -> Result<T> {
                 note_panic(&**payload);
             }
             end_of_thread();
-            if with_world(|world| world.ends_are_steps) == Some(true) {
-                operate(&mut End, Caller::caller());
+            if with_runtime(|runtime| runtime.search.ends_are_steps) == Some(true) {
+                // What it touches is added when the thread is gone.
+                take_step(Caller::caller(), |_| "end".to_owned(), |_| ());
             }
             result
         }
     }
 }
 
-/// The end of a thread, where it is a step of its own: what it touches is added when the thread is gone.
-struct End;
-
-impl Operation for End {
-    fn perform(&mut self, _step: &mut Step<'_>) {}
-
-    fn describe(&self, _world: &World) -> String {
-        "end".to_owned()
-    }
-}
-
 /// Creates a thread.
 struct Spawn {
     body: Option<Body>,
-    name: Option<Arc<str>>,
-    stack_size: Option<usize>,
-    place: &'static Caller<'static>,
+    /// Its name, and the size of its stack.
+    options: (Option<Arc<str>>, Option<usize>),
+    place: CallSite,
     child: Option<(ProcessId, Location)>,
 }
 
 impl Operation for Spawn {
     fn perform(&mut self, step: &mut Step<'_>) {
         let Some(body) = self.body.take() else { return };
-        let child = step.world.create(body, (self.name.take(), self.stack_size), self.place);
+        let child = step.runtime.create(body, (self.options.0.take(), self.options.1), self.place);
         step.inherits(child);
-        self.child = Some((child, step.world.end_of(child)));
+        self.child = Some((child, step.runtime.end_of(child)));
     }
 
-    fn describe(&self, world: &World) -> String {
+    fn describe(&self, runtime: &Runtime) -> String {
         match self.child {
-            Some((child, _)) => format!("spawn {}", world.name_of(child)),
+            Some((child, _)) => format!("spawn {}", runtime.name_of(child)),
             None => "spawn a thread".to_owned(),
         }
     }
@@ -108,8 +97,8 @@ impl Operation for Join {
         Wait::Own
     }
 
-    fn ready(&self, world: &World, _process: ProcessId) -> bool {
-        world.cells.get(self.end) == 1
+    fn ready(&self, runtime: &Runtime, _process: ProcessId) -> bool {
+        runtime.value(self.end) == 1
     }
 
     fn perform(&mut self, step: &mut Step<'_>) {
@@ -118,41 +107,13 @@ impl Operation for Join {
         step.acquire(self.end);
     }
 
-    fn describe(&self, world: &World) -> String {
-        format!("join {}", world.name_of(self.child))
+    fn describe(&self, runtime: &Runtime) -> String {
+        format!("join {}", runtime.name_of(self.child))
     }
 
-    fn waits_for(&self, world: &World) -> (String, Vec<ProcessId>) {
-        (format!("the end of {}", world.name_of(self.child)), vec![self.child])
+    fn waits_for(&self, runtime: &Runtime) -> (String, Vec<ProcessId>) {
+        (format!("the end of {}", runtime.name_of(self.child)), vec![self.child])
     }
-}
-
-/// Looks whether a thread has ended.
-struct IsFinished {
-    join: Join,
-    finished: bool,
-}
-
-impl Operation for IsFinished {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.touch(self.join.end, AccessKind::Read);
-        self.finished = step.peek(self.join.end) == 1;
-    }
-
-    fn describe(&self, world: &World) -> String {
-        format!("is {} finished?", world.name_of(self.join.child))
-    }
-}
-
-/// Brings a new thread into being; gives it and the location of its end. None outside of a check.
-pub(super) fn start(
-    body: Body,
-    (name, stack_size): (Option<Arc<str>>, Option<usize>),
-    place: &'static Caller<'static>,
-) -> Option<(ProcessId, Location)> {
-    let mut spawn = Spawn { body: Some(body), name, stack_size, place, child: None };
-    operate(&mut spawn, place);
-    spawn.child
 }
 
 /// Runs a function on a new thread.
@@ -203,121 +164,171 @@ impl Builder {
         }
     }
 
-    /// The size of the stack that was asked for.
-    pub(super) fn asked_size(&self) -> Option<usize> {
-        self.stack_size
-    }
-
-    pub(super) fn take_name(&mut self) -> Option<Arc<str>> {
-        self.name.take().map(Arc::from)
-    }
-
-    /// Runs a function on a new thread.
-    ///
-    /// # Errors
-    /// If the operating system has no thread for it.
+    /// Runs a function on a new thread; an error if the operating system has no thread for it.
     #[track_caller]
-    pub fn spawn<F, T>(mut self, f: F) -> io::Result<JoinHandle<T>>
+    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
     where
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
         let place = Caller::caller();
-        if world().is_none() {
+        if !in_check() {
             let handle = self.std().spawn(f)?;
             let thread = Thread::std(handle.thread().clone());
             return Ok(JoinHandle(Handle::Std { handle, thread }));
         }
         let packet = Packet::new();
         let result = packet.clone();
-        let body = Box::new(move || result.put(run(f)));
-        let name = self.take_name();
-        let thread = name.clone();
-        match start(body, (name, self.stack_size), place) {
-            Some((child, end)) => {
-                Ok(JoinHandle(Handle::Model { child, end, packet, thread: Thread::model(child, thread) }))
-            }
-            None => Err(io::Error::other("the execution is over")),
+        self.start(Box::new(move || result.put(run(f))), packet, None, place).map(JoinHandle)
+    }
+
+    /// Starts a thread in a check, which leaves its result in a packet.
+    pub(super) fn start<'scope, S, T>(
+        self,
+        body: Body,
+        packet: Arc<Packet<T>>,
+        scope: Option<&'scope ScopedThreads>,
+        place: CallSite,
+    ) -> io::Result<Handle<'scope, S, T>> {
+        let name: Option<Arc<str>> = self.name.map(Arc::from);
+        let options = (name.clone(), self.stack_size);
+        let mut spawn = Spawn { body: Some(body), options, place, child: None };
+        operate(&mut spawn, place);
+        let Some((child, end)) = spawn.child else {
+            return Err(io::Error::other("the execution is over"));
+        };
+        if let Some(scope) = scope {
+            scope.add(child, end);
         }
+        let thread = Thread(Kind::Model { process: child, name });
+        Ok(Handle::Model { child, end, packet, thread, scope })
     }
 }
 
-/// The right to wait for a thread, as [`std::thread::JoinHandle`].
-pub struct JoinHandle<T>(Handle<T>);
-
-enum Handle<T> {
-    Std { handle: std::thread::JoinHandle<T>, thread: Thread },
-    Model { child: ProcessId, end: Location, packet: Arc<Packet<T>>, thread: Thread },
+/// What a thread is joined by; `S` is the handle of the standard library's.
+pub(super) enum Handle<'scope, S, T> {
+    Std {
+        handle: S,
+        thread: Thread,
+    },
+    Model {
+        child: ProcessId,
+        end: Location,
+        packet: Arc<Packet<T>>,
+        thread: Thread,
+        /// Where it is noted that a scoped thread was joined.
+        scope: Option<&'scope ScopedThreads>,
+    },
 }
 
-impl<T> JoinHandle<T> {
-    /// Waits for the end of the thread and gives its result.
-    ///
-    /// # Errors
-    /// If it panicked: what it panicked with.
+impl<S, T> Handle<'_, S, T> {
     #[track_caller]
-    pub fn join(self) -> Result<T> {
-        match self.0 {
-            Handle::Std { handle, .. } => handle.join(),
-            Handle::Model { child, end, packet, .. } => {
+    fn join(self, std: impl FnOnce(S) -> Result<T>) -> Result<T> {
+        match self {
+            Handle::Std { handle, .. } => std(handle),
+            Handle::Model { child, end, packet, scope, .. } => {
                 operate(&mut Join { child, end }, Caller::caller());
-                let result = packet.take().unwrap_or_else(|| Err(lost()));
+                if let Some(scope) = scope {
+                    scope.join_by_running(child);
+                }
+                let result = packet.take().unwrap_or_else(|| Err(abandoned()));
                 if result.is_err() {
-                    told(child);
+                    report_panic_of(child);
                 }
                 result
             }
         }
     }
 
-    /// The thread.
-    pub fn thread(&self) -> &Thread {
-        match &self.0 {
-            Handle::Std { thread, .. } | Handle::Model { thread, .. } => thread,
+    #[track_caller]
+    fn is_finished(&self, std: impl FnOnce(&S) -> bool) -> bool {
+        match self {
+            Handle::Std { handle, .. } => std(handle),
+            Handle::Model { child, end, .. } => is_finished(*child, *end, Caller::caller()),
         }
     }
 
-    /// Whether the thread has come to its end.
-    #[track_caller]
-    pub fn is_finished(&self) -> bool {
-        match &self.0 {
-            Handle::Std { handle, .. } => handle.is_finished(),
-            Handle::Model { child, end, .. } => is_finished(*child, *end, Caller::caller()),
+    fn thread(&self) -> &Thread {
+        match self {
+            Handle::Std { thread, .. } | Handle::Model { thread, .. } => thread,
         }
     }
 }
 
-pub(super) fn is_finished(child: ProcessId, end: Location, place: &'static Caller<'static>) -> bool {
-    let known = with_world(|world| {
-        if !world.ends_are_steps {
-            world.discover_ends();
+macro_rules! join_handles {
+    ($($(#[$doc:meta])* $name:ident<$($scope:lifetime)?>: $handle:lifetime;)*) => {$(
+        $(#[$doc])*
+        pub struct $name<$($scope,)? T>(
+            pub(super) Handle<$handle, std::thread::$name<$($scope,)? T>, T>,
+        );
+
+        impl<$($scope,)? T> $name<$($scope,)? T> {
+            /// Waits for the end of the thread and gives its result; what it panicked with as an error.
+            #[track_caller]
+            pub fn join(self) -> Result<T> {
+                self.0.join(std::thread::$name::join)
+            }
+
+            /// The thread.
+            pub fn thread(&self) -> &Thread {
+                self.0.thread()
+            }
+
+            /// Whether the thread has come to its end.
+            #[track_caller]
+            pub fn is_finished(&self) -> bool {
+                self.0.is_finished(std::thread::$name::is_finished)
+            }
         }
-        world.ends_are_steps
+    )*};
+}
+
+join_handles! {
+    /// The right to wait for a thread, as [`std::thread::JoinHandle`].
+    JoinHandle<>: 'static;
+
+    /// The right to wait for a scoped thread, as [`std::thread::ScopedJoinHandle`].
+    ScopedJoinHandle<'scope>: 'scope;
+}
+
+opaque_debug! {
+    JoinHandle<T>;
+    ScopedJoinHandle<'scope, T>;
+}
+
+fn is_finished(child: ProcessId, end: Location, place: CallSite) -> bool {
+    let known = with_runtime(|runtime| {
+        if !runtime.search.ends_are_steps {
+            runtime.discover_ends();
+        }
+        runtime.search.ends_are_steps
     });
     if known == Some(false) && !std::thread::panicking() {
         stop_here();
     }
-    let mut look = IsFinished { join: Join { child, end }, finished: false };
-    operate(&mut look, place);
-    look.finished
+    let describe = |runtime: &Runtime| format!("is {} finished?", runtime.name_of(child));
+    let finished = take_step(place, describe, |step| {
+        step.touch(end, AccessKind::Read);
+        step.peek(end) == 1
+    });
+    finished.unwrap_or(false)
 }
 
 /// A join that is done while its execution is being abandoned has nothing to give.
-pub(super) fn lost() -> Box<dyn Any + Send> {
+pub(super) fn abandoned() -> Box<dyn Any + Send> {
     Box::new("the execution was abandoned")
 }
 
-/// Somebody was told of the panic of a thread.
-pub(super) fn told(child: ProcessId) {
-    with_world(|world| {
-        world.panics.iter_mut().filter(|panic| panic.process == child).for_each(|panic| panic.told = true);
+/// Somebody is told of the panic of a thread: it is no failure.
+pub(crate) fn report_panic_of(child: ProcessId) {
+    with_runtime(|runtime| {
+        runtime
+            .execution
+            .panics
+            .iter_mut()
+            .filter(|panic| panic.process == child)
+            .for_each(|panic| panic.told = true);
     });
-}
-
-impl<T> fmt::Debug for JoinHandle<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle").finish_non_exhaustive()
-    }
 }
 
 /// A handle of a thread, as [`std::thread::Thread`].
@@ -354,10 +365,6 @@ impl Thread {
         Thread(Kind::Std(thread))
     }
 
-    pub(super) fn model(process: ProcessId, name: Option<Arc<str>>) -> Thread {
-        Thread(Kind::Model { process, name })
-    }
-
     /// What tells it from other threads.
     pub fn id(&self) -> ThreadId {
         ThreadId(match &self.0 {
@@ -374,17 +381,12 @@ impl Thread {
         }
     }
 
-    /// Lets it go on from its present or its next [`park`].
+    /// Lets it go on from its present or its next [`park`](super::park).
     #[track_caller]
     pub fn unpark(&self) {
         match &self.0 {
             Kind::Std(thread) => thread.unpark(),
-            Kind::Model { process, .. } => {
-                let token = with_world(|world| world.own(*process, OwnKind::Token, 0));
-                if let Some(token) = token {
-                    operate(&mut Unpark { process: *process, token }, Caller::caller());
-                }
-            }
+            Kind::Model { process, .. } => super::park::unpark(*process, Caller::caller()),
         }
     }
 }
@@ -397,95 +399,9 @@ impl fmt::Debug for Thread {
 
 /// The thread that asks.
 pub fn current() -> Thread {
-    with_world(|world| {
-        let process = world.running;
-        Thread::model(process, world.process(process).name.clone())
+    with_runtime(|runtime| {
+        let process = runtime.running();
+        Thread(Kind::Model { process, name: runtime.process(process).name.clone() })
     })
-    .unwrap_or_else(|| Thread(Kind::Std(std::thread::current())))
-}
-
-/// Gives the permission to go on.
-struct Unpark {
-    process: ProcessId,
-    token: Location,
-}
-
-impl Operation for Unpark {
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.touch(self.token, AccessKind::Write);
-        step.set(self.token, 1);
-        step.release(self.token);
-    }
-
-    fn describe(&self, world: &World) -> String {
-        format!("unpark {}", world.name_of(self.process))
-    }
-}
-
-/// Waits for the permission to go on and uses it up.
-struct Park {
-    token: Location,
-    /// Whether it may time out.
-    timeout: bool,
-    /// Whether it may wake up of itself. As at condition variables, a thread does so at most once in an execution.
-    spurious: bool,
-}
-
-impl Operation for Park {
-    fn wait(&self) -> Wait {
-        match self.timeout || self.spurious {
-            true => Wait::Nothing,
-            false => Wait::Guard { location: self.token, until: Until::Is(1) },
-        }
-    }
-
-    fn perform(&mut self, step: &mut Step<'_>) {
-        step.touch(self.token, AccessKind::Update);
-        step.acquire(self.token);
-        if step.peek(self.token) == 0 {
-            if self.timeout {
-                step.note(|| "timed out".to_owned());
-            } else {
-                step.world.waiters.wakes_of_itself(step.process);
-                step.note(|| "of itself".to_owned());
-            }
-        }
-        step.set(self.token, 0);
-    }
-
-    fn describe(&self, _world: &World) -> String {
-        if self.timeout { "park_timeout()".to_owned() } else { "park()".to_owned() }
-    }
-
-    fn waits_for(&self, _world: &World) -> (String, Vec<ProcessId>) {
-        ("an unpark".to_owned(), Vec::new())
-    }
-}
-
-#[track_caller]
-fn park_model(timeout: bool) -> bool {
-    let found = with_world(|world| {
-        let me = world.running;
-        let spurious = world.spurious.wakeups && !world.waiters.woke_of_itself(me);
-        Park { token: world.own(me, OwnKind::Token, 0), timeout, spurious }
-    });
-    let Some(mut park) = found else { return false };
-    operate(&mut park, Caller::caller());
-    true
-}
-
-/// Waits until somebody unparks the thread.
-#[track_caller]
-pub fn park() {
-    if !park_model(false) {
-        std::thread::park();
-    }
-}
-
-/// Waits until somebody unparks the thread, or for a time: within a check it may time out whenever it is not unparked.
-#[track_caller]
-pub fn park_timeout(duration: Duration) {
-    if !park_model(true) {
-        std::thread::park_timeout(duration);
-    }
+    .unwrap_or_else(|| Thread::std(std::thread::current()))
 }

@@ -1,22 +1,22 @@
 //! The one operation behind all methods of all atomic types, in terms of bits.
 
 use std::cell::Cell;
-use std::panic::Location as Caller;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mazurka_program::{AccessKind, Location};
+use mazurka_threads::races::Atomic;
+use mazurka_threads::waiters::Spuriously;
 
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step};
-use crate::runtime::races::Atomic;
 use crate::runtime::spin::Registers;
-use crate::runtime::waiters::Quirk;
-use crate::runtime::{Arrival, Whole, World, with_world};
+use crate::runtime::{Arrival, Runtime, Whole, with_runtime};
+use crate::step::CallSite;
 
 /// Notes the first use of an ordering weaker than `SeqCst`.
-pub(super) fn note_ordering(world: &mut World, order: Ordering, place: &'static Caller<'static>) {
-    if order != Ordering::SeqCst && world.weak_ordering.is_none() {
-        world.weak_ordering = Some(place);
+pub(super) fn note_ordering(runtime: &mut Runtime, order: Ordering, place: CallSite) {
+    if order != Ordering::SeqCst && runtime.search.weak_ordering.is_none() {
+        runtime.search.weak_ordering = Some(place);
     }
 }
 
@@ -49,8 +49,10 @@ pub(super) fn may_fail() -> bool {
 #[cold]
 #[inline(never)]
 fn may_fail_here() -> bool {
-    let may =
-        with_world(|world| world.spurious.failures && !world.waiters.has(Quirk::Failure, world.running));
+    let may = with_runtime(|runtime| {
+        runtime.search.spurious.failures
+            && !runtime.execution.waiters.has(Spuriously::Fails, runtime.running())
+    });
     // A thread that unwinds can't have several outcomes.
     may == Some(true) && !std::thread::panicking()
 }
@@ -97,15 +99,15 @@ impl Operation for Access<'_> {
         matches!(self.effect, Effect::WeakExchange(..))
     }
 
-    fn alternatives(&self, world: &World) -> u32 {
+    fn alternatives(&self, runtime: &Runtime) -> u32 {
         match *self.effect {
-            Effect::WeakExchange(expected, ..) if world.cells.get(self.location) == expected => 2,
+            Effect::WeakExchange(expected, ..) if runtime.value(self.location) == expected => 2,
             _ => 1,
         }
     }
 
-    fn repeat(&mut self, world: &mut World, place: &'static Caller<'static>, top: usize) -> bool {
-        let found = repeat(world, self.location, self.effect, place, top);
+    fn repeat(&mut self, runtime: &mut Runtime, place: CallSite, top: usize) -> bool {
+        let found = repeat(runtime, self.location, self.effect, place, top);
         self.found = found.unwrap_or(self.found);
         found.is_some()
     }
@@ -136,11 +138,12 @@ impl Operation for Access<'_> {
                 {
                     failed.set(true);
                     equal = false;
-                    step.world.waiters.note(Quirk::Failure, step.process);
+                    step.runtime.execution.waiters.note(Spuriously::Fails, step.process);
                     step.note(|| "fails of itself".to_owned());
                 }
                 // With static footprints a failed exchange counts as a successful one.
-                let kind = if equal || step.world.foresee { AccessKind::Update } else { AccessKind::Read };
+                let kind =
+                    if equal || step.runtime.search.foresee { AccessKind::Update } else { AccessKind::Read };
                 self.found = step.read(at, kind);
                 if equal {
                     step.write(at, value);
@@ -148,14 +151,14 @@ impl Operation for Access<'_> {
                 } else {
                     step.atomic(at, Atomic::Read, self.orders.failure);
                 }
-                if !step.world.foresee {
+                if !step.runtime.search.foresee {
                     step.varies();
                 }
             }
         }
     }
 
-    fn describe(&self, world: &World) -> String {
+    fn describe(&self, runtime: &Runtime) -> String {
         let show = self.method.show;
         let arguments = match *self.effect {
             Effect::Store(value) => show(value),
@@ -164,7 +167,7 @@ impl Operation for Access<'_> {
             }
             _ => String::new(),
         };
-        format!("{}.{}({arguments})", world.name_of_location(self.location), self.method.name)
+        format!("{}.{}({arguments})", runtime.name_of_location(self.location), self.method.name)
     }
 
     fn show(&self, value: u64) -> String {
@@ -180,11 +183,11 @@ pub(super) struct Method {
     pub(super) show: fn(u64) -> String,
 }
 
-/// Does an operation on the atomic of an object, which held `first` before the check; gives the value before. None outside
-/// of a check.
+/// Does an operation on the atomic of an object, which held `first` before the check; gives the value before.
+/// None outside of a check.
 ///
-/// A function of its own, so that the frame of the caller, which may be compared, has nothing in it that depends on what
-/// happens here. The registers are those of the caller.
+/// A function of its own, so that the frame of the caller, which may be compared, has nothing in it that
+/// depends on what happens here. The registers are those of the caller.
 #[inline(never)]
 pub(super) fn access(
     registers: &Registers,
@@ -193,56 +196,56 @@ pub(super) fn access(
     effect: &Effect<'_>,
     method: &'static Method,
     orders: Orders,
-    place: &'static Caller<'static>,
+    place: CallSite,
 ) -> Option<u64> {
     let mut access = Access { location: Location(0), effect, method, orders, found: 0 };
-    let arrival = with_world(|world| {
+    let arrival = with_runtime(|runtime| {
         if orders.is_weak() {
-            note_ordering(world, Ordering::Relaxed, place);
+            note_ordering(runtime, Ordering::Relaxed, place);
         }
-        access.location = world.locate(object, || Whole::of(object), method.kind, || first);
-        match repeat(world, access.location, effect, place, registers.top()) {
+        access.location = runtime.locate(object, || Whole::of(object), method.kind, || first);
+        match repeat(runtime, access.location, effect, place, registers.top()) {
             Some(found) => {
                 access.found = found;
                 Arrival::Done
             }
             // SAFETY: the operation stays where it is while this function does not return.
             #[allow(unsafe_code)]
-            None => unsafe { world.come_to(&mut access, place, registers) },
+            None => unsafe { runtime.come_to(&mut access, place, registers) },
         }
     })?;
     arrival.wait();
     Some(access.found)
 }
 
-/// Does the operation at once, if that is what the execution has to do again; gives the value before. It does what
-/// [`Access::perform`] does, and no more.
+/// Does the operation at once, if that is what the execution has to do again; gives the value before. It does
+/// what [`Access::perform`] does, and no more.
 #[inline(always)]
 fn repeat(
-    world: &mut World,
+    runtime: &mut Runtime,
     location: Location,
     effect: &Effect<'_>,
-    place: &'static Caller<'static>,
+    place: CallSite,
     top: usize,
 ) -> Option<u64> {
-    if !world.may_repeat(place) {
+    if !runtime.may_repeat(place) {
         return None;
     }
-    let found = world.cells.get(location);
+    let found = runtime.value(location);
     let (kind, new) = match *effect {
         Effect::Load => (AccessKind::Read, None),
         Effect::Store(value) => (AccessKind::Write, Some(value)),
         Effect::Update(new) => (AccessKind::Update, Some(new(found))),
         Effect::Exchange(expected, value) if found == expected => (AccessKind::Update, Some(value)),
-        Effect::Exchange(..) if world.foresee => (AccessKind::Update, None),
+        Effect::Exchange(..) if runtime.search.foresee => (AccessKind::Update, None),
         Effect::Exchange(..) => (AccessKind::Read, None),
         // Which of its outcomes it has the script knows, which is not asked here.
         Effect::WeakExchange(..) => return None,
     };
-    if !world.expects(location, kind) {
+    if !runtime.expects(location, kind) {
         return None;
     }
-    let silent = new.is_none_or(|value| world.rewrite(location, value));
-    world.repeated(place, top, silent.then_some(location));
+    let silent = new.is_none_or(|value| runtime.rewrite(location, value));
+    runtime.repeated(place, top, silent.then_some(location));
     Some(found)
 }

@@ -32,31 +32,23 @@ impl<T> Receiver<T> {
     }
 }
 
-impl<T> Iterator for Iter<'_, T> {
-    type Item = T;
+macro_rules! iterators {
+    ($($name:ty: $receive:ident;)*) => {$(
+        impl<T> Iterator for $name {
+            type Item = T;
 
-    #[track_caller]
-    fn next(&mut self) -> Option<T> {
-        self.receiver.recv().ok()
-    }
+            #[track_caller]
+            fn next(&mut self) -> Option<T> {
+                self.receiver.$receive().ok()
+            }
+        }
+    )*};
 }
 
-impl<T> Iterator for TryIter<'_, T> {
-    type Item = T;
-
-    #[track_caller]
-    fn next(&mut self) -> Option<T> {
-        self.receiver.try_recv().ok()
-    }
-}
-
-impl<T> Iterator for IntoIter<T> {
-    type Item = T;
-
-    #[track_caller]
-    fn next(&mut self) -> Option<T> {
-        self.receiver.recv().ok()
-    }
+iterators! {
+    Iter<'_, T>: recv;
+    TryIter<'_, T>: try_recv;
+    IntoIter<T>: recv;
 }
 
 impl<'a, T> IntoIterator for &'a Receiver<T> {

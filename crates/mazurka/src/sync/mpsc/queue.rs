@@ -1,8 +1,9 @@
 //! Messages in the order in which they were sent, and what it means for a step to send or to take one.
 //!
-//! A queue has one location for the order of its messages, and each message has a location of its own. A send touches
-//! both, so sends to one queue are ordered; who takes a message touches nothing but the location of that message, so
-//! it commutes with later sends. Who finds nothing to take reads the order: every send matters to it.
+//! A queue has one location for the order of its messages, and each message has a location of its own. A send
+//! touches both, so sends to one queue are ordered; who takes a message touches nothing but the location of
+//! that message, so it commutes with later sends. Who finds nothing to take reads the order: every send
+//! matters to it.
 
 use std::collections::VecDeque;
 
@@ -40,7 +41,7 @@ impl<T> Queue<T> {
     /// A step does as if it sent a message; gives the location that the message would have.
     pub(crate) fn send_nothing(&self, step: &mut Step<'_>) -> Location {
         step.touch(self.order, AccessKind::Send);
-        let location = step.world.make(step.process, OwnKind::Message);
+        let location = step.runtime.make(step.process, OwnKind::Message);
         step.touch(location, AccessKind::Write);
         step.set(location, 1);
         location
@@ -54,7 +55,7 @@ impl<T> Queue<T> {
         if waits {
             step.waited_for(location);
         }
-        if let Some(send) = step.world.cells.writer(location) {
+        if let Some(send) = step.runtime.execution.values.writer(location) {
             step.note(|| format!("the message of step {}", send + 1));
         }
         Some(message)

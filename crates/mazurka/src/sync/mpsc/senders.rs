@@ -1,16 +1,17 @@
 //! The sending handles of a channel: who of them lives.
 //!
-//! Each handle has a location of its own, which its end writes, so that the ends of different handles are independent.
-//! To clone a handle is no step, though others might look for the clone: nobody does before the end of the handle that
-//! it was made from. A look at the senders begins with the first handle and goes on to the clones of a handle only if it
-//! has found that handle gone. What is gone was cloned before it went, and whoever reads of the end knows of the clones.
-//! So what is found, and in which order, depends on the locations that are read and on nothing else.
+//! Each handle has a location of its own, which its end writes, so that the ends of different handles are
+//! independent. To clone a handle is no step, though others might look for the clone: nobody does before the
+//! end of the handle that it was made from. A look at the senders begins with the first handle and goes on to
+//! the clones of a handle only if it has found that handle gone. What is gone was cloned before it went, and
+//! whoever reads of the end knows of the clones. So what is found, and in which order, depends on the
+//! locations that are read and on nothing else.
 
 use std::cmp::Ordering;
 
 use mazurka_program::{AccessKind, Location, Names, ProcessId};
 
-use crate::runtime::World;
+use crate::runtime::Runtime;
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::Step;
 
@@ -35,14 +36,14 @@ pub(super) struct NewHandle {
 }
 
 impl NewHandle {
-    pub(super) fn new(world: &mut World) -> NewHandle {
-        let maker = world.running;
-        NewHandle { location: world.make(maker, OwnKind::Handle), maker }
+    pub(super) fn new(runtime: &mut Runtime) -> NewHandle {
+        let maker = runtime.running();
+        NewHandle { location: runtime.make(maker, OwnKind::Handle), maker }
     }
 }
 
-/// What a step that looked for a living sender found.
-pub(super) struct Look {
+/// What a step that searched for a living sender found.
+pub(super) struct Search {
     pub(super) found: bool,
     /// Whether it would have read less, had some end not come yet.
     pub(super) varies: bool,
@@ -84,8 +85,8 @@ impl Senders {
         self.living -= 1;
     }
 
-    /// A step looks for a sender that lives.
-    pub(super) fn look(&self, step: &mut Step<'_>) -> Look {
+    /// A step searches for a sender that lives.
+    pub(super) fn search(&self, step: &mut Step<'_>) -> Search {
         let mut reads = 0;
         let mut left = vec![0];
         let found = loop {
@@ -98,12 +99,12 @@ impl Senders {
             }
             let start = left.len();
             left.extend(handle.clones.iter().rev());
-            left[start..].sort_by(|&a, &b| self.compare(b, a, &step.world.names));
+            left[start..].sort_by(|&a, &b| self.compare(b, a, &step.runtime.search.names));
         };
         if !found {
             self.handles.iter().for_each(|handle| step.acquire(handle.location));
         }
-        Look { found, varies: reads > 1 }
+        Search { found, varies: reads > 1 }
     }
 
     /// By who made them: that depends on no interleaving, nor do the clones that one process made.

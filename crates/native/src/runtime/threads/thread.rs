@@ -174,7 +174,9 @@ pub(crate) struct Thread {
 
 impl Thread {
     pub(crate) fn new(slot: Slot, [end, wake, handle]: [Location; 3]) -> Thread {
-        let (state, buffers) = (ThreadState::default(), Buffers::default());
+        // To note a read must leave the same on the stack in every execution, so it never allocates.
+        let buffers = Buffers { detector: LoopDetector::with_room(), ..Buffers::default() };
+        let state = ThreadState::default();
         Thread { slot, end, wake, handle, routine: ptr::null_mut(), state, buffers }
     }
 

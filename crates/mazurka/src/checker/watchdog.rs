@@ -1,28 +1,28 @@
-//! The thread that a check runs on, and who watches it.
+//! The watchdog of a check: it waits for the thread that the check runs on, and notices if that is lost.
 //!
-//! Modelled threads are coroutines, so one that never comes to an operation takes the thread of the operating system with
-//! it. It can't be ended from outside; it is left behind, and whoever waits for the check is told. So it is with one that is ended
-//! by a signal (see the module `overflow` of the runtime).
+//! Modelled threads are coroutines, so one that never comes to an operation takes the thread of the operating
+//! system with it. It can't be ended from outside; it is left behind, and whoever waits for the check is
+//! told. So it is with one that is ended by a signal (see the module `overflow` of the runtime).
 
 use std::any::Any;
-use std::panic::Location as Caller;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use mazurka_program::{Failure, FailureKind, ProcessId, Schedule};
 
-use super::pulse::{Crash, Pulse};
+use super::heartbeat::{Crash, Heartbeat};
 use super::worker::{self, Worker};
 use crate::runtime::{self, exit, place_of, process_name};
+use crate::step::CallSite;
 
 /// The longest time between two looks at a check.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Why a job has no result.
-pub(super) enum NoResult {
+pub(super) enum JobFailure {
     /// A modelled thread has taken the thread of the operating system with it.
-    Lost(Lost),
+    Lost(LostThread),
     /// It panicked, which is a bug of ours.
     Panicked(Box<dyn Any + Send>),
     /// The operating system has no thread for it.
@@ -31,46 +31,46 @@ pub(super) enum NoResult {
 
 /// A modelled thread that does not come to another operation.
 #[derive(Clone)]
-pub(super) struct Lost {
+pub(super) struct LostThread {
     pub(super) name: String,
-    place: Option<&'static Caller<'static>>,
+    place: Option<CallSite>,
     /// The steps up to the one in which it is.
     pub(super) schedule: Option<Schedule>,
-    pub(super) fate: Fate,
+    pub(super) loss: Loss,
 }
 
-/// What became of a modelled thread.
+/// How a modelled thread was lost.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
-    Hangs,
+pub(super) enum Loss {
+    Hang,
     /// A signal ended it.
-    Crashed(Crash),
-    /// What the failure says.
-    Failed,
+    Crash(Crash),
+    /// Its last step has no end, as the failure says.
+    InStep,
 }
 
-impl Lost {
+impl LostThread {
     /// A thread whose last step has no end, as its failure says.
-    pub(super) fn in_last_step(pulse: &Pulse, process: ProcessId) -> Lost {
-        Lost::of(pulse, process, Fate::Failed)
+    pub(super) fn in_last_step(heartbeat: &Heartbeat, process: ProcessId) -> LostThread {
+        LostThread::of(heartbeat, process, Loss::InStep)
     }
 
-    fn of(pulse: &Pulse, process: ProcessId, fate: Fate) -> Lost {
-        Lost {
-            name: process_name(&pulse.member_of(process), pulse.members().into_iter()),
-            place: pulse.place(),
-            schedule: pulse.schedule(),
-            fate,
+    fn of(heartbeat: &Heartbeat, process: ProcessId, loss: Loss) -> LostThread {
+        LostThread {
+            name: process_name(&heartbeat.member_of(process), heartbeat.members().into_iter()),
+            place: heartbeat.place(),
+            schedule: heartbeat.schedule(),
+            loss,
         }
     }
 
     pub(super) fn failure(&self) -> Failure {
         let place = self.place.map(place_of);
-        match self.fate {
-            Fate::Hangs | Fate::Failed => {
+        match self.loss {
+            Loss::Hang | Loss::InStep => {
                 Failure { kind: FailureKind::Hang, message: self.hang(), place, process: None }
             }
-            Fate::Crashed(crash) => {
+            Loss::Crash(crash) => {
                 let (kind, what) = meaning(crash);
                 let since = self.since("the operation at", "its beginning");
                 let message = format!("thread `{}` {what}, after {since}", self.name);
@@ -89,20 +89,21 @@ impl Lost {
     fn hang(&self) -> String {
         let since = self.since("another operation since", "an operation since it began");
         format!(
-            "thread `{}` has not come to {since}: an endless loop, or a lock or other wait of std that only another \
-             modelled thread could end",
+            "thread `{}` has not come to {since}: an endless loop, or a lock or other wait of std that only \
+             another modelled thread could end",
             self.name
         )
     }
 
-    /// What became of it, for the table of its steps: told of a step of its own, or of one that created it, which is of `who`.
+    /// What became of it, for the table of its steps: in the line of a step of its own, or of the one that
+    /// created it, which is of `who`.
     pub(super) fn note(&self, who: &str) -> String {
         let own = who == self.name;
-        let what = match self.fate {
-            Fate::Hangs if own => "does not come to another operation".to_owned(),
-            Fate::Hangs => "does not come to an operation".to_owned(),
-            Fate::Crashed(crash) => meaning(crash).1,
-            Fate::Failed => "does not come to its end".to_owned(),
+        let what = match self.loss {
+            Loss::Hang if own => "does not come to another operation".to_owned(),
+            Loss::Hang => "does not come to an operation".to_owned(),
+            Loss::Crash(crash) => meaning(crash).1,
+            Loss::InStep => "does not come to its end".to_owned(),
         };
         if own { what } else { format!("{} {what}", self.name) }
     }
@@ -114,8 +115,8 @@ fn meaning(Crash { signal, address }: Crash) -> (FailureKind, String) {
     match name {
         "SIGABRT" => (
             FailureKind::Panic,
-            "aborted: by std::process::abort, by a panic in a destructor while it unwound, or by the C library, which \
-             found its heap broken (a double free, say)"
+            "aborted: by std::process::abort, by a panic in a destructor while it unwound, or by the C library, \
+             which found its heap broken (a double free, say)"
                 .to_owned(),
         ),
         "SIGSEGV" | "SIGBUS" => {
@@ -144,7 +145,7 @@ fn signal_name(_: i32) -> &'static str {
 
 /// How long a job may take.
 #[derive(Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct Timeouts {
     /// A modelled thread without an operation; none if that does not matter.
     pub(super) hang: Option<Duration>,
     /// When a search has had its time.
@@ -153,27 +154,26 @@ pub(super) struct Patience {
 
 /// Runs a job on another thread, which is left behind if a modelled thread hangs in it.
 ///
-/// The thread has the name of the one that waits, and the test harness captures what it prints. It is kept for the next
-/// job, if this one leaves it fit for that.
+/// The thread has the name of the one that waits, and the test harness captures what it prints. It is kept
+/// for the next job, if this one leaves it fit for that.
 pub(super) fn on_own_thread<T: Send + 'static>(
-    pulse: &Arc<Pulse>,
-    patience: Patience,
+    heartbeat: &Arc<Heartbeat>,
+    timeouts: Timeouts,
     job: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, NoResult> {
+) -> Result<T, JobFailure> {
     let (sender, receiver) = sync_channel(1);
-    let worker = Worker::hire().map_err(NoResult::NoThread)?;
+    let worker = Worker::hire().map_err(JobFailure::NoThread)?;
     worker.give(move || {
         let result = job();
         // Nobody listens any more if the thread was left behind.
         let _ = sender.send((result, runtime::is_thread_fit()));
     });
     // Looks are counted, not seconds: a machine that sleeps, or a debugger, stops both threads.
-    let Patience { hang, mut until } = patience;
-    let pause = hang
-        .map_or(LONGEST_PAUSE, |patience| (patience / 8).min(LONGEST_PAUSE))
-        .max(Duration::from_millis(1));
-    let looks = hang.map(|patience| patience.as_nanos().div_ceil(pause.as_nanos()));
-    let (mut seen, mut unchanged) = (pulse.now(), 0);
+    let Timeouts { hang, mut until } = timeouts;
+    let pause =
+        hang.map_or(LONGEST_PAUSE, |timeout| (timeout / 8).min(LONGEST_PAUSE)).max(Duration::from_millis(1));
+    let looks = hang.map(|timeout| timeout.as_nanos().div_ceil(pause.as_nanos()));
+    let (mut seen, mut unchanged) = (heartbeat.now(), 0);
     let mut result = worker::look_then_wait(&receiver, next_pause(until, pause));
     loop {
         match result {
@@ -186,26 +186,26 @@ pub(super) fn on_own_thread<T: Send + 'static>(
                 return Ok(result);
             }
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(NoResult::Panicked(worker.end().err().unwrap_or_else(|| Box::new("it ended"))));
+                return Err(JobFailure::Panicked(worker.end().err().unwrap_or_else(|| Box::new("it ended"))));
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
         if until.is_some_and(|until| until <= Instant::now()) {
-            pulse.set_time_is_up(true);
+            heartbeat.set_time_is_up(true);
             until = None;
         }
-        if let (Some(crash), Some(process)) = (pulse.crashed(), pulse.now().1) {
-            insist_on_heap(pulse);
-            return Err(NoResult::Lost(Lost::of(pulse, process, Fate::Crashed(crash))));
+        if let (Some(crash), Some(process)) = (heartbeat.crashed(), heartbeat.now().1) {
+            insist_on_heap(heartbeat);
+            return Err(JobFailure::Lost(LostThread::of(heartbeat, process, Loss::Crash(crash))));
         }
-        let now = pulse.now();
+        let now = heartbeat.now();
         unchanged = if now == seen { unchanged + 1 } else { 0 };
         seen = now;
         if let (Some(process), Some(looks)) = (now.1, looks)
             && unchanged >= looks
         {
-            pulse.give_up();
-            return Err(NoResult::Lost(Lost::of(pulse, process, Fate::Hangs)));
+            heartbeat.give_up();
+            return Err(JobFailure::Lost(LostThread::of(heartbeat, process, Loss::Hang)));
         }
         result = receiver.recv_timeout(next_pause(until, pause));
     }
@@ -214,12 +214,13 @@ pub(super) fn on_own_thread<T: Send + 'static>(
 /// So long it may take to find out whether the heap is locked.
 const FINDING_OUT: Duration = Duration::from_secs(3);
 
-/// Ends the process of the operating system, with a few words, if a crash has left the heap locked: nobody could go on.
-fn insist_on_heap(pulse: &Pulse) {
+/// Ends the process of the operating system, with a few words, if a crash has left the heap locked: nobody
+/// could go on.
+fn insist_on_heap(heartbeat: &Heartbeat) {
     let begin = Instant::now();
-    while !pulse.is_heap_free() {
+    while !heartbeat.is_heap_free() {
         if begin.elapsed() > FINDING_OUT {
-            exit::with_last_words(pulse);
+            exit::with_last_words(heartbeat);
         }
         std::thread::sleep(Duration::from_millis(5));
     }

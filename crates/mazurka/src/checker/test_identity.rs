@@ -1,15 +1,15 @@
 //! Which test a check belongs to, and where that is.
 
-use std::panic::Location as Caller;
 use std::path::Path;
 use std::sync::OnceLock;
 
 use super::regressions::{Regressions, Store};
 use crate::source;
+use crate::step::CallSite;
 
 /// What `#[mazurka::test]` knows of its test.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Declared {
+pub(super) struct DeclaredTest {
     /// The function.
     pub(super) function: &'static str,
     /// `module_path!()`.
@@ -22,7 +22,7 @@ pub(super) struct Declared {
 
 /// The test that a check belongs to.
 #[derive(Clone, Debug)]
-pub(super) struct Origin {
+pub(super) struct TestIdentity {
     /// The name by which `cargo test` knows it; none if that is not known.
     pub(super) test: Option<String>,
     module: Option<String>,
@@ -31,16 +31,16 @@ pub(super) struct Origin {
     line: u32,
 }
 
-impl Origin {
-    /// Of a test that was declared by an attribute; or else by what the thread is called, which the test harness names
-    /// after the test.
-    pub(super) fn new(declared: Option<Declared>, caller: &'static Caller<'static>) -> Origin {
-        if let Some(Declared { function, module, file, package }) = declared {
+impl TestIdentity {
+    /// Of a test that was declared by an attribute; or else by what the thread is called, which the test
+    /// harness names after the test.
+    pub(super) fn new(declared: Option<DeclaredTest>, caller: CallSite) -> TestIdentity {
+        if let Some(DeclaredTest { function, module, file, package }) = declared {
             // The harness leaves out the name of the crate.
             let inner = module.split_once("::").map_or(String::new(), |(_, inner)| format!("{inner}::"));
             let test = Some(format!("{inner}{function}"));
             let (module, package, line) = (Some(module.to_owned()), Some(package), caller.line());
-            return Origin { test, module, file, package, line };
+            return TestIdentity { test, module, file, package, line };
         }
         let current = std::thread::current();
         let test = current.name().filter(|name| *name != "main").map(str::to_owned);
@@ -48,7 +48,7 @@ impl Origin {
             Some((modules, _)) => format!("{krate}::{modules}"),
             None => krate,
         });
-        Origin { test, module, file: caller.file(), package: None, line: caller.line() }
+        TestIdentity { test, module, file: caller.file(), package: None, line: caller.line() }
     }
 
     /// What to call it.
@@ -89,6 +89,8 @@ fn without_hash(program: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::Location as Caller;
+
     use super::*;
 
     #[test]
@@ -101,8 +103,8 @@ mod tests {
     #[test]
     fn a_declared_test_is_called_as_the_harness_calls_it() {
         let name = |module| {
-            let declared = Declared { function: "lost", module, file: "f.rs", package: "" };
-            Origin::new(Some(declared), Caller::caller()).name()
+            let declared = DeclaredTest { function: "lost", module, file: "f.rs", package: "" };
+            TestIdentity::new(Some(declared), Caller::caller()).name()
         };
         assert_eq!(name("bank"), "lost");
         assert_eq!(name("bank::account::tests"), "account::tests::lost");
@@ -110,8 +112,8 @@ mod tests {
 
     #[test]
     fn another_test_is_called_as_its_thread() {
-        let origin = Origin::new(None, Caller::caller());
-        assert_eq!(origin.name(), "checker::origin::tests::another_test_is_called_as_its_thread");
-        assert_eq!(origin.module.as_deref(), Some("mazurka::checker::origin::tests"));
+        let identity = TestIdentity::new(None, Caller::caller());
+        assert_eq!(identity.name(), "checker::test_identity::tests::another_test_is_called_as_its_thread");
+        assert_eq!(identity.module.as_deref(), Some("mazurka::checker::test_identity::tests"));
     }
 }

@@ -1,7 +1,7 @@
 //! What a check shows of itself while it runs, to the thread that waits for it.
 //!
-//! The check writes, with a few plain stores a step; who waits reads, now and then. Nothing here is exact while the
-//! check goes on; it is once the check is stuck, and that is what it is for.
+//! The check writes, with a few plain stores a step; who waits reads, now and then. Nothing here is exact
+//! while the check goes on; it is once the check is stuck, and that is what it is for.
 #![allow(unsafe_code)]
 
 use std::panic::Location as Caller;
@@ -10,15 +10,13 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::step::CallSite;
 use mazurka_explore::Counts;
 use mazurka_program::{Names, ProcessId, Schedule, Step};
 
 /// The steps of an execution are kept in parts: so many in the first, and twice as many in each that follows.
 const FIRST_PART: usize = 256;
 const PARTS: usize = 7;
-
-/// No more steps of an execution than this are shown.
-const MAX_STEPS: usize = FIRST_PART * ((1 << PARTS) - 1);
 
 /// Which part a step is in, and where.
 fn part_of(depth: usize) -> (usize, usize) {
@@ -28,25 +26,26 @@ fn part_of(depth: usize) -> (usize, usize) {
 
 /// A modelled thread, as far as it matters to people.
 #[derive(Clone, Default)]
-pub(crate) struct Member {
+pub(crate) struct ThreadEntry {
     pub(crate) path: Vec<u32>,
     pub(crate) name: Option<String>,
-    pub(crate) created: Option<&'static Caller<'static>>,
+    pub(crate) created: Option<CallSite>,
 }
 
 /// What a check shows of itself.
-pub(crate) struct Pulse {
-    /// The number of turns that modelled threads have had, above the lower half; in the lower half who has the present
-    /// one, plus 1, or 0 if nobody has.
+#[derive(Default)]
+pub(crate) struct Heartbeat {
+    /// The number of turns that modelled threads have had, above the lower half; in the lower half who has
+    /// the present one, plus 1, or 0 if nobody has.
     turn: AtomicU64,
     /// Where the operation is that was done last.
     place: AtomicPtr<Caller<'static>>,
     /// The first part of the steps of the execution: process above, outcome below. Few executions have more.
-    first_steps: [AtomicU64; FIRST_PART],
+    first_steps: FirstSteps,
     /// The other parts; the first of these is not used.
     script: [OnceLock<Box<[AtomicU64]>>; PARTS],
     depth: AtomicUsize,
-    members: Mutex<Vec<Member>>,
+    members: Mutex<Vec<ThreadEntry>>,
     weak_ordering: AtomicPtr<Caller<'static>>,
     counts: Mutex<Counts>,
     given_up: AtomicBool,
@@ -67,42 +66,23 @@ pub(crate) struct Crash {
     pub(crate) address: usize,
 }
 
-impl Default for Pulse {
-    fn default() -> Pulse {
-        Pulse {
-            turn: AtomicU64::new(0),
-            place: AtomicPtr::new(ptr::null_mut()),
-            first_steps: [const { AtomicU64::new(0) }; FIRST_PART],
-            script: Default::default(),
-            depth: AtomicUsize::new(0),
-            members: Mutex::default(),
-            weak_ordering: AtomicPtr::new(ptr::null_mut()),
-            counts: Mutex::default(),
-            given_up: AtomicBool::new(false),
-            time_is_up: AtomicBool::new(false),
-            signal: AtomicI32::new(0),
-            address: AtomicUsize::new(0),
-            heap_is_free: AtomicBool::new(false),
-            program: OnceLock::new(),
-        }
+/// The first part of the steps of an execution.
+struct FirstSteps([AtomicU64; FIRST_PART]);
+
+impl Default for FirstSteps {
+    fn default() -> FirstSteps {
+        FirstSteps([const { AtomicU64::new(0) }; FIRST_PART])
     }
 }
 
-impl Pulse {
-    /// Where a step is kept.
+impl Heartbeat {
+    /// Where a step is to be kept; none if there are too many.
     #[inline]
     fn slot(&self, depth: usize) -> Option<&AtomicU64> {
-        match self.first_steps.get(depth) {
+        match self.first_steps.0.get(depth) {
             None => self.further_slot(depth),
             first => first,
         }
-    }
-
-    /// What is kept of a step, if there is a place for it already.
-    fn kept(&self, depth: usize) -> Option<u64> {
-        let (part, at) = part_of(depth);
-        let slot = self.first_steps.get(depth).or_else(|| self.script.get(part)?.get()?.get(at));
-        slot.map(|slot| slot.load(Relaxed))
     }
 
     #[cold]
@@ -112,10 +92,17 @@ impl Pulse {
         let steps = steps.get_or_init(|| (0..FIRST_PART << part).map(|_| AtomicU64::new(0)).collect());
         steps.get(at)
     }
+
+    /// What is kept of a step, if there is a place for it already.
+    fn kept(&self, depth: usize) -> Option<u64> {
+        let (part, at) = part_of(depth);
+        let slot = self.first_steps.0.get(depth).or_else(|| self.script.get(part)?.get()?.get(at));
+        slot.map(|slot| slot.load(Relaxed))
+    }
 }
 
 /// What a check writes.
-impl Pulse {
+impl Heartbeat {
     /// A modelled thread runs from now on.
     #[inline]
     pub(crate) fn turn(&self, process: ProcessId) {
@@ -131,14 +118,14 @@ impl Pulse {
 
     /// A modelled thread that runs does an operation again, without having been asked, and runs on.
     #[inline]
-    pub(crate) fn repeated(&self, process: ProcessId, place: &'static Caller<'static>) {
+    pub(crate) fn repeated(&self, process: ProcessId, place: CallSite) {
         self.turn(process);
         self.operation(place);
     }
 
     /// An operation is done.
     #[inline]
-    pub(crate) fn operation(&self, place: &'static Caller<'static>) {
+    pub(crate) fn operation(&self, place: CallSite) {
         self.place.store(ptr::from_ref(place).cast_mut(), Relaxed);
     }
 
@@ -157,21 +144,21 @@ impl Pulse {
         names: &Names,
         process: ProcessId,
         name: Option<&str>,
-        created: Option<&'static Caller<'static>>,
+        created: Option<CallSite>,
     ) {
         let mut members = lock(&self.members);
         if members.len() <= process.index() {
-            members.resize(process.index() + 1, Member::default());
+            members.resize(process.index() + 1, ThreadEntry::default());
         }
         let member = &mut members[process.index()];
         let same = !member.path.is_empty() && member.name.as_deref() == name && member.created == created;
         if !same {
-            *member = Member { path: names.path(process), name: name.map(str::to_owned), created };
+            *member = ThreadEntry { path: names.path(process), name: name.map(str::to_owned), created };
         }
     }
 
     /// An ordering weaker than `SeqCst` was used there.
-    pub(crate) fn weak_ordering(&self, place: &'static Caller<'static>) {
+    pub(crate) fn weak_ordering(&self, place: CallSite) {
         self.weak_ordering.store(ptr::from_ref(place).cast_mut(), Relaxed);
     }
 
@@ -183,7 +170,7 @@ impl Pulse {
 }
 
 /// What is said of a check whose thread was ended by a signal, without a lock that is waited for, or memory.
-impl Pulse {
+impl Heartbeat {
     /// The thread of the check is ended by a signal.
     #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
     pub(crate) fn crash(&self, signal: i32, address: usize) {
@@ -203,8 +190,10 @@ impl Pulse {
         write(self.program.get().map_or("a check", String::as_str).as_bytes());
         write(b": signal ");
         write_number(self.signal.load(Relaxed) as u32, write);
-        write(b" ended a modelled thread, and the C library has its heap locked since: no test can go on, so this is the end of all of \
-                them. The schedule so far:\nMAZURKA_REPLAY='v1:");
+        write(
+            b" ended a modelled thread, and the C library has its heap locked since: no test can go on, so this \
+              is the end of all of them. The schedule so far:\nMAZURKA_REPLAY='v1:",
+        );
         let members = self.members.try_lock();
         let paths = members.as_deref().map_or(&[][..], Vec::as_slice);
         let steps = (0..self.depth.load(Relaxed)).map_while(|depth| self.kept(depth)).enumerate();
@@ -243,14 +232,14 @@ fn write_number(mut number: u32, write: &mut dyn FnMut(&[u8])) {
 }
 
 /// What a check is told.
-impl Pulse {
+impl Heartbeat {
     /// What it is called.
     pub(crate) fn set_program(&self, program: &str) {
         self.program.get_or_init(|| program.to_owned());
     }
 
-    /// Whether a search has had the time that it may take. The search looks at the clock too, but only when it has taken so many
-    /// steps that are new; those that are repeated may take longer than all of them.
+    /// Whether a search has had the time that it may take. The search looks at the clock too, but only when
+    /// it has taken so many steps that are new; those that are repeated may take longer than all of them.
     #[inline]
     pub(crate) fn is_time_up(&self) -> bool {
         self.time_is_up.load(Relaxed)
@@ -263,7 +252,7 @@ impl Pulse {
 }
 
 /// What who waits for the check reads.
-impl Pulse {
+impl Heartbeat {
     /// A number that changes whenever a modelled thread gets or ends a turn; and whose turn it is.
     pub(crate) fn now(&self) -> (u64, Option<ProcessId>) {
         let turn = self.turn.load(Relaxed);
@@ -282,13 +271,13 @@ impl Pulse {
     }
 
     /// Where the operation is that was done last.
-    pub(crate) fn place(&self) -> Option<&'static Caller<'static>> {
+    pub(crate) fn place(&self) -> Option<CallSite> {
         // SAFETY: null, or made of a reference that lives as long as the program.
         unsafe { self.place.load(Relaxed).as_ref() }
     }
 
     /// Where an ordering weaker than `SeqCst` was used.
-    pub(crate) fn weak_place(&self) -> Option<&'static Caller<'static>> {
+    pub(crate) fn weak_place(&self) -> Option<CallSite> {
         // SAFETY: as above.
         unsafe { self.weak_ordering.load(Relaxed).as_ref() }
     }
@@ -298,23 +287,23 @@ impl Pulse {
     }
 
     /// A thread that was created.
-    pub(crate) fn member_of(&self, process: ProcessId) -> Member {
+    pub(crate) fn member_of(&self, process: ProcessId) -> ThreadEntry {
         lock(&self.members).get(process.index()).cloned().unwrap_or_default()
     }
 
     /// All threads that were ever created.
-    pub(crate) fn members(&self) -> Vec<Member> {
+    pub(crate) fn members(&self) -> Vec<ThreadEntry> {
         lock(&self.members).clone()
     }
 
-    /// The steps taken, the present one included, of which nobody knows yet what becomes. None if they are too many.
+    /// The steps taken, the present one included, of which nobody knows yet what becomes. None if they are
+    /// too many.
     pub(crate) fn schedule(&self) -> Option<Schedule> {
-        let depth = self.depth.load(Relaxed);
         let step = |depth: usize| {
-            let word = self.slot(depth)?.load(Relaxed);
+            let word = self.kept(depth)?;
             Some(Step { process: self.member_of(ProcessId((word >> 32) as u32)).path, choice: word as u32 })
         };
-        let steps = (0..depth).take(MAX_STEPS + 1).map(step).collect::<Option<_>>()?;
+        let steps = (0..self.depth.load(Relaxed)).map(step).collect::<Option<_>>()?;
         Some(Schedule { steps })
     }
 
@@ -332,16 +321,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
+    /// No more steps of an execution than this are kept.
+    const MAX_STEPS: usize = FIRST_PART * ((1 << PARTS) - 1);
+
     #[test]
     fn a_stuck_check_is_told_apart_from_one_that_computes() {
-        let pulse = Pulse::default();
-        let before = pulse.now();
+        let heartbeat = Heartbeat::default();
+        let before = heartbeat.now();
         assert_eq!(before.1, None);
-        pulse.turn(ProcessId(0));
-        let during = pulse.now();
+        heartbeat.turn(ProcessId(0));
+        let during = heartbeat.now();
         assert_eq!(during.1, Some(ProcessId(0)));
-        pulse.turn_is_over();
-        let after = pulse.now();
+        heartbeat.turn_is_over();
+        let after = heartbeat.now();
         assert_eq!(after.1, None);
         assert!(before.0 != during.0 && during.0 != after.0 && before.0 != after.0);
     }
@@ -356,21 +348,21 @@ mod tests {
 
     #[test]
     fn the_schedule_is_known_by_the_paths_of_threads() {
-        let (pulse, mut names) = (Pulse::default(), Names::new());
+        let (heartbeat, mut names) = (Heartbeat::default(), Names::new());
         let main = names.child(None, 0);
         let child = names.child(Some(main), 0);
-        pulse.member(&names, main, None, None);
-        pulse.member(&names, child, Some("worker"), None);
-        pulse.step(0, main, 0);
-        pulse.step(1, child, 2);
-        assert_eq!(pulse.schedule().unwrap().to_string(), "v1:0,0.0#2");
+        heartbeat.member(&names, main, None, None);
+        heartbeat.member(&names, child, Some("worker"), None);
+        heartbeat.step(0, main, 0);
+        heartbeat.step(1, child, 2);
+        assert_eq!(heartbeat.schedule().unwrap().to_string(), "v1:0,0.0#2");
         let mut words = Vec::new();
-        pulse.last_words(&mut |bytes| words.extend_from_slice(bytes));
+        heartbeat.last_words(&mut |bytes| words.extend_from_slice(bytes));
         assert!(String::from_utf8(words).unwrap().ends_with("MAZURKA_REPLAY='v1:0,0.0#2'\n"));
-        pulse.step(0, child, 0);
-        assert_eq!(pulse.schedule().unwrap().to_string(), "v1:0.0");
-        pulse.step(MAX_STEPS, main, 0);
-        assert_eq!(pulse.schedule(), None);
-        assert_eq!(pulse.member_of(child).name.as_deref(), Some("worker"));
+        heartbeat.step(0, child, 0);
+        assert_eq!(heartbeat.schedule().unwrap().to_string(), "v1:0.0");
+        heartbeat.step(MAX_STEPS, main, 0);
+        assert_eq!(heartbeat.schedule(), None);
+        assert_eq!(heartbeat.member_of(child).name.as_deref(), Some("worker"));
     }
 }
