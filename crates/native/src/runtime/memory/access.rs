@@ -37,8 +37,7 @@ pub(crate) unsafe fn announce<const N: usize>(
     kind: AccessKind,
     order: Order,
 ) {
-    // SAFETY: by the contract of this function nobody else uses the world. The shadow has as many words as it
-    // says.
+    // SAFETY: by the contract nobody else uses the world. The shadow has as many words as it says.
     unsafe {
         let Some((word, rest)) = (*world).shadow.word(address) else {
             announce_any(address, N, place, kind, order);
@@ -121,8 +120,8 @@ pub(crate) fn announce_range(
         (0, _) => {}
         _ => arrive::operate(&mut ranges, place),
     }
-    // SAFETY: as above. What nobody can notice is the end of a loop only if it is a write that the stack does
-    // not tell.
+    // SAFETY: as above. What is invisible ends a spin loop only if it is a write elsewhere than to the own
+    // stack.
     unsafe {
         if many > 0 || !kind.is_read() && !(*current()).is_own_stack(address) {
             (*current()).me().quiet.clear();

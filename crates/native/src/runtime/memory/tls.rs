@@ -27,8 +27,7 @@ const ROUNDS: usize = 4;
 const EXCEPTIONS: usize = 64;
 
 impl World {
-    /// Where the variables of a thread are, with the state of exceptions before them; nowhere if it has used
-    /// none.
+    /// Where a thread's variables are, with the state of exceptions before them; nowhere if it used none.
     pub(crate) fn locals_of(&self, state: &Thread) -> std::ops::Range<usize> {
         let template = self.image.tls;
         let start = (state.slot.tls + EXCEPTIONS).next_multiple_of(template.align.max(64));

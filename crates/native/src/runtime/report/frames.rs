@@ -41,8 +41,7 @@ impl World {
         }
     }
 
-    /// The lowest address of a frame of the program on the stack of a thread, or one below it, if that is
-    /// known.
+    /// The lowest address of a frame of the program on a thread's stack, or one below it, if that is known.
     pub(crate) fn frame_of(&self, thread: u32) -> Option<usize> {
         self.registers_of(thread).map(|(stack, _)| stack)
     }
