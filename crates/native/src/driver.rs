@@ -3,8 +3,8 @@
 //! Each file is compiled with the thread instrumentation of clang or gcc, and what that leaves out is
 //! repaired (clang) or refused (gcc). The stub of the runtime, the program, instrumented forms of library
 //! functions and the C++ library are linked into one shared object, of which loading runs nothing:
-//! constructors are the runtime's affair. Whatever the program calls that nobody can answer for is refused by
-//! name before anything runs.
+//! constructors are the runtime's affair. What the program calls and nobody can answer for is refused before
+//! anything runs.
 
 mod audit;
 mod compile;
@@ -52,10 +52,9 @@ pub struct Request {
 pub struct Built {
     /// The shared object. It is removed with this, unless it was [opened](Built::open).
     pub object: PathBuf,
-    /// The constructors, in the order in which they are to be called: addresses relative to where the object
-    /// is loaded.
+    /// The constructors, in the order of calls: addresses relative to where the object is loaded.
     pub init_array: Vec<u64>,
-    /// The destructors, in the order in which they are to be called.
+    /// The destructors, in the order of calls.
     pub fini_array: Vec<u64>,
     /// Whether there is C++ in it: code that exceptions can pass through.
     pub unwinds: bool,

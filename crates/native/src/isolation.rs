@@ -6,8 +6,7 @@
 /// it, values that are addresses differ from process to process, but not within one.
 pub fn fix_addresses() -> bool {
     const ASK: libc::c_ulong = 0xffff_ffff;
-    // SAFETY: `personality` reads and sets a number that the kernel keeps for this process; it touches no
-    // memory.
+    // SAFETY: `personality` reads and sets a number of this process in the kernel; it touches no memory.
     unsafe {
         let now = libc::personality(ASK);
         now >= 0 && libc::personality(now as libc::c_ulong | libc::ADDR_NO_RANDOMIZE as libc::c_ulong) >= 0

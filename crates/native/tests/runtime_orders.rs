@@ -160,6 +160,17 @@ const LOOPS: &[Row] = &[
         int main(void) { SPAWN(s, f); flag = 0; JOIN(s); return 0; }"#,
     ),
     (
+        "a loop that waits for what is set in an atomic section",
+        3,
+        0,
+        &[],
+        r#"
+        void __VERIFIER_atomic_begin(void); void __VERIFIER_atomic_end(void);
+        static atomic_int flag;
+        THREAD(f) { while (!flag) {} DONE; }
+        int main(void) { SPAWN(s, f); __VERIFIER_atomic_begin(); flag = 1; __VERIFIER_atomic_end(); JOIN(s); return 0; }"#,
+    ),
+    (
         "in a function",
         3,
         0,

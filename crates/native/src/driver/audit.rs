@@ -18,8 +18,7 @@ pub struct Audit {
 /// Inline assembly that does nothing under sequential consistency.
 const IDLE: [&str; 9] = ["", "nop", "pause", "rep; nop", "rep;nop", "rep nop", "mfence", "lfence", "sfence"];
 
-/// Why inline assembly is refused, unless it is idle. Ends of lines and tabs stand there as in C, or as LLVM
-/// has them.
+/// Why inline assembly is refused, unless it is idle. Newlines and tabs are escaped as in C or in LLVM.
 pub fn refusal_of_assembly(template: &str) -> Option<String> {
     let lines = template.replace("\\0A", ";").replace("\\n", ";");
     let plain = lines.replace("\\09", " ").replace("\\t", " ").to_lowercase();
@@ -38,4 +37,13 @@ pub fn refusal_of_exempt(function: &str) -> String {
         "the function `{function}` is marked so that it is not instrumented, so what it reads and writes \
          can't be seen; take the attribute away"
     )
+}
+
+/// The parts of a text between some of its commas.
+pub fn between_commas(text: &str, commas: impl Iterator<Item = usize>) -> Vec<&str> {
+    let mut begin = 0;
+    let mut parts: Vec<&str> =
+        commas.map(|at| text[std::mem::replace(&mut begin, at + 1)..at].trim()).collect();
+    parts.extend(Some(text[begin..].trim()).filter(|last| !last.is_empty()));
+    parts
 }

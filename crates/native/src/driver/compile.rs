@@ -9,8 +9,7 @@ use super::redzones::add_redzones;
 use super::standard::Standard;
 use super::{BuildError, gimple, llvm, read, write};
 
-/// How every file is compiled: as it is written, with places, for a shared object, and with calls of library
-/// functions left as calls.
+/// How every file is compiled: as it is written, with places, for a shared object, library calls left alone.
 ///
 /// Character classes are asked for by calls (`__NO_CTYPE`), not by looking into tables of the C library.
 const COMMON: &str = "\

@@ -16,8 +16,7 @@ pub type ElfFile<'data> = ElfFile64<'data, LittleEndian>;
 
 /// Tags of the dynamic section for functions that the loader calls, one each.
 const ONE_FUNCTION: [u64; 2] = [12, 13];
-/// Tags for the sizes of arrays of such functions: `DT_INIT_ARRAYSZ`, `DT_FINI_ARRAYSZ`,
-/// `DT_PREINIT_ARRAYSZ`.
+/// Tags for the sizes of arrays of such functions: `DT_{INIT,FINI,PREINIT}_ARRAYSZ`.
 const SIZES: [u64; 3] = [27, 28, 33];
 /// A tag that loaders do not know, and so ignore.
 const IGNORED: u64 = 0x6000_4d5a;

@@ -9,9 +9,8 @@ const WITH_ARGUMENT: &str = "\
 /// Libraries that are linked anyway, or hold nothing that a checked program could use.
 const KNOWN_LIBRARIES: &str = "-lm -lc -lpthread -pthread -lrt -ldl -lstdc++ -lgcc -lgcc_s";
 
-/// Options that are about something else than how code is compiled, and what to say of them. Options of one
-/// letter are meant with what follows in the same word (`-oprogram`, `-MD`), but for these, which are whole
-/// words.
+/// Options that are about something else than how code is compiled, and what to say of them. They are told by
+/// how they begin (`-oprogram`, `-MD`), but for these, which are whole words.
 const WHOLE: &str = "-c -S -E";
 const REFUSED: [(&str, &str); 12] = [
     ("-o", "the output is not kept"),

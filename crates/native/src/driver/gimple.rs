@@ -13,7 +13,7 @@
 use std::collections::BTreeSet;
 
 use super::BuildError;
-use super::audit::{Audit, refusal_of_assembly, refusal_of_exempt};
+use super::audit::{Audit, between_commas, refusal_of_assembly, refusal_of_exempt};
 use super::library::note_call;
 
 /// Looks through what gcc wrote of a file.
@@ -81,8 +81,8 @@ impl<'a> Function<'a> {
                 let place = || place.trim_end_matches(": ").to_owned();
                 note_call(&mut audit.calls, call.callee, place);
             }
-            // The C++ library's own code does not race with itself, so what it does with its structures need
-            // not be seen.
+            // The C++ library's code does not race with itself: what it does with its structures need not be
+            // seen.
             if call.callee.starts_with("__builtin") || place.contains("/include/c++/") {
                 continue;
             }
@@ -220,24 +220,16 @@ fn last_group(text: &str) -> Option<usize> {
 
 /// Splits arguments at commas outside of brackets and quotes.
 fn split(text: &str) -> Vec<&str> {
-    let (mut depth, mut begin) = (0_usize, 0);
-    let mut parts = Vec::new();
-    for (at, c) in outside_of_quotes(text) {
+    let mut depth = 0_usize;
+    let outermost = outside_of_quotes(text).filter(move |&(_, c)| {
         match c {
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                parts.push(text[begin..at].trim());
-                begin = at + 1;
-            }
             _ => {}
         }
-    }
-    let last = text[begin..].trim();
-    if !last.is_empty() {
-        parts.push(last);
-    }
-    parts
+        depth == 0 && c == ','
+    });
+    between_commas(text, outermost.map(|(at, _)| at))
 }
 
 /// Names of the form `x_12` or `_5` with `(D)` or not: values, not memory.

@@ -2,8 +2,7 @@
 //!
 //! Library functions are not instrumented: what they read and write in the program's memory nobody would see,
 //! and what they keep for themselves nobody would put back between executions. So a function is let through
-//! only if it does neither; some are given in an instrumented form (`support`); all others are refused by
-//! name.
+//! only if it does neither; some are given in an instrumented form (`support`); all others are refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -115,8 +114,7 @@ pub enum Judgement {
 /// The clock that waits of C++ with a time ask, as the linker knows it and as gcc's intermediate code does.
 const CLOCK: [&str; 2] = ["_ZNSt6chrono3_V212steady_clock3nowEv", "std::chrono::_V2::steady_clock::now"];
 
-/// The files of the C++ library that ask for the time only to wait: what they get decides nothing but whether
-/// a wait timed out.
+/// The files of the C++ library that ask for the time only to know whether a wait timed out.
 const WAITING: [&str; 5] =
     ["/condition_variable:", "/mutex:", "/shared_mutex:", "/future:", "/bits/atomic_futex.h:"];
 
@@ -124,8 +122,7 @@ fn only_waits(place: &str) -> bool {
     place.contains("/include/c++/") && WAITING.iter().any(|file| place.contains(file))
 }
 
-/// Notes where a function is called: the first place, but of the clock one that does not only wait, if there
-/// is one.
+/// Notes where a function is called: the first place, but of the clock one that does not only wait, if any.
 pub fn note_call(calls: &mut BTreeMap<String, String>, name: &str, place: impl FnOnce() -> String) {
     match calls.get(name) {
         Some(known) if !(CLOCK.contains(&name) && only_waits(known)) => {}
@@ -138,8 +135,7 @@ pub fn note_call(calls: &mut BTreeMap<String, String>, name: &str, place: impl F
     }
 }
 
-/// Whether the program asks for the time, other than to wait for so long; if so, where, as far as that is
-/// known.
+/// Where the program asks for the time other than to wait for so long, if it does; empty if not known.
 pub fn asks_for_time(needed: &BTreeSet<String>, calls: &BTreeMap<String, String>) -> Option<String> {
     let place = CLOCK.iter().find_map(|name| calls.get(*name));
     (needed.contains(CLOCK[0]) && !place.is_some_and(|place| only_waits(place)))

@@ -94,8 +94,8 @@ impl Body {
         self.lines.iter().rev().map(String::as_str).filter(|line| !line.trim_start().starts_with('#'))
     }
 
-    /// Whether a call has just done an atomic load: `atomic i32, ptr @x seq_cst, align 4`. A pointer is made
-    /// of its result in between.
+    /// Whether a call has just done an atomic load: `atomic i32, ptr @x seq_cst, align 4`. A cast may be in
+    /// between.
     fn has_loaded(&self, load: &str) -> bool {
         let address =
             fields(load).get(1).and_then(|address| address.strip_prefix("ptr ")).unwrap_or_default();

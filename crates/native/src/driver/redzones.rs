@@ -1,5 +1,4 @@
-//! Redzones: room behind the variables of compiled files, so that who runs over the end of one does not come
-//! upon the next.
+//! Redzones behind the variables of compiled files: who overruns one does not come upon the next.
 //!
 //! Compilers put each variable into a section of its own (`-fdata-sections`); such a section is made larger
 //! here, before it is linked. The runtime finds the room behind a variable by the table of symbols, which

@@ -16,7 +16,7 @@ mod threads;
 
 pub use memory::leaks::Leak;
 pub use options::{Built, MainExits, Native, Options, Races, Statuses, load};
-pub use system::stubs::{names, stub_assembly};
+pub use system::stubs::stub_assembly;
 pub use threads::run::NativeRun;
 
 /// All functions of ours, in the order of the table.

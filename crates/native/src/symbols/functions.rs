@@ -39,8 +39,7 @@ impl Function {
     }
 }
 
-/// The functions of a unit while it is read: those around the present entry, with how deep they and their
-/// blocks are.
+/// The functions and blocks around the present entry of a unit that is read, with how deep they are.
 #[derive(Debug, Default)]
 pub struct Scopes {
     /// Of functions and blocks: depth, range of code.

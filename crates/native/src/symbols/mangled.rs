@@ -2,8 +2,7 @@
 
 use crate::driver::readable;
 
-/// The type at the beginning of a mangled text, if it is that of an object that can be called: a lambda, or a
-/// class.
+/// The type that a mangled text begins with, if it is that of a callable object: a lambda, or a class.
 pub(crate) fn callable(mangled: &str) -> Option<String> {
     let mut rest = mangled;
     // References to one are as good.
@@ -13,9 +12,14 @@ pub(crate) fn callable(mangled: &str) -> Option<String> {
     if let Some(local) = rest.strip_prefix('Z') {
         return lambda(local);
     }
-    let named = rest.starts_with(|first: char| first == 'N' || first.is_ascii_digit());
-    let text = if rest.starts_with('N') { format!("_Z{rest}") } else { format!("_ZN{rest}") };
-    named.then(|| readable(&text)).filter(|name| !name.starts_with("_Z"))
+    let is_name = rest.starts_with(|first: char| first == 'N' || first.is_ascii_digit());
+    if is_name { demangled(rest) } else { None }
+}
+
+/// A name within a mangled one, if it can be read.
+fn demangled(name: &str) -> Option<String> {
+    let prefix = if name.starts_with('N') { "_Z" } else { "_ZN" };
+    Some(readable(&format!("{prefix}{name}"))).filter(|name| !name.starts_with("_Z"))
 }
 
 /// A lambda of a function: `4mainEUlvE_` is the first of `main`, `4mainEUlvE0_` the second; clang has
@@ -32,9 +36,8 @@ fn lambda(local: &str) -> Option<String> {
             (function, leading(rest)?.saturating_add(1))
         }
     };
-    let text = if function.starts_with('N') { format!("_Z{function}") } else { format!("_ZN{function}") };
-    let name = readable(&text);
-    (!name.starts_with("_Z")).then(|| match number {
+    let name = demangled(function)?;
+    Some(match number {
         1 => format!("lambda of {name}"),
         number => format!("lambda {number} of {name}"),
     })

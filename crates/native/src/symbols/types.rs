@@ -1,5 +1,4 @@
-//! Types of variables, as the debugging information has them: only what naming parts and writing values
-//! needs.
+//! Types of variables from the debugging information: only what naming parts and writing values needs.
 
 use std::collections::HashMap;
 
@@ -145,8 +144,8 @@ impl Types {
         Part { path, kind: whole.then_some(id) }
     }
 
-    /// The member that has some bytes. Those of a union overlap: best is one that has a part of just these
-    /// bytes, then the smallest.
+    /// The member that has some bytes. Of those of a union, best is one that has a part of just these bytes,
+    /// then the smallest.
     fn member<'m>(&self, members: &'m [Member], offset: u64, size: u64) -> Option<&'m Member> {
         let size_of = |member: &Member| self.get(member.kind).map_or(0, |kind| kind.size);
         let has = |member: &&Member| {
@@ -173,8 +172,7 @@ pub struct UnitReader<'r> {
 }
 
 impl UnitReader<'_> {
-    /// The name of a variable, its type, and how large that is. They may stand in another entry that it
-    /// refers to.
+    /// The name, type and size of a variable, which may stand in another entry that it refers to.
     pub fn declared(
         &self,
         types: &mut Types,
@@ -206,7 +204,7 @@ impl UnitReader<'_> {
         if let Some(&known) = types.known.get(&key) {
             return known;
         }
-        // It is known before it is read, as types can contain pointers to themselves and, in broken files,
+        // It is known before it is read, as types can point to themselves and, in broken files, contain
         // themselves.
         let id = opaque(types);
         types.known.insert(key, id);

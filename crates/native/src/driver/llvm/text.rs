@@ -1,33 +1,23 @@
 //! Taking lines of LLVM's textual form apart: only as much of it as is needed.
 
+use crate::driver::audit::between_commas;
+
 /// Splits at commas that are not inside brackets or quotes.
 pub fn fields(text: &str) -> Vec<&str> {
-    let mut fields = Vec::new();
-    let mut begin = 0;
-    let mut scan = BracketScanner::default();
-    for (at, c) in text.char_indices() {
-        if scan.at_top(c) && c == ',' {
-            fields.push(text[begin..at].trim());
-            begin = at + 1;
-        }
-    }
-    let last = text[begin..].trim();
-    if !last.is_empty() {
-        fields.push(last);
-    }
-    fields
+    between_commas(text, outermost(text, ','))
 }
 
 /// Splits a type from what follows it.
 pub fn type_and_rest(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
+    let end = outermost(text, ' ').next()?;
+    Some((&text[..end], text[end..].trim_start()))
+}
+
+/// Where a character is that is not inside brackets or quotes.
+fn outermost(text: &str, wanted: char) -> impl Iterator<Item = usize> {
     let mut scan = BracketScanner::default();
-    for (at, c) in text.char_indices() {
-        if scan.at_top(c) && c == ' ' {
-            return Some((&text[..at], text[at..].trim_start()));
-        }
-    }
-    None
+    text.char_indices().filter(move |&(_, c)| scan.at_top(c) && c == wanted).map(|(at, _)| at)
 }
 
 /// The arguments of a call: what is inside the parentheses that belong to the callee, and the callee.

@@ -1,10 +1,8 @@
-//! Whether memory is the program's to access: its variables, the heap, the stacks and variables of its
-//! threads.
+//! Bounds of memory: whether an access is of variables, the heap, stacks or thread-local variables.
 //!
 //! What is judged here is certain: an access that is told is wrong in the execution that is told. An address
 //! that lies in some object of the program is taken to be meant, since a pointer does not say of what it was
-//! made. See [`super::redzones`] for what lies between variables, and [`super::indices`] for what compilers
-//! know of arrays.
+//! made. See [`super::redzones`] for what is between variables, [`super::indices`] for indices of arrays.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
@@ -24,8 +22,7 @@ const END_OF_ADDRESSES: usize = 1 << 47;
 /// Variables of the C library that a program may know of.
 const VARIABLES_OF_LIBRARIES: [&CStr; 3] = [c"stdin", c"stdout", c"stderr"];
 
-/// Ends the running thread if an access that is about to be made, now, is of memory that is not the
-/// program's.
+/// Ends the running thread if an access that is about to be made is of memory that is not the program's.
 pub(crate) fn check(runtime: &mut Runtime, address: usize, size: usize, place: usize, kind: AccessKind) {
     match runtime.search.slots.owner(address) {
         Some(owner) if address >= runtime.search.slots.slot(owner).heap => {
@@ -101,7 +98,7 @@ impl Runtime {
     }
 
     /// How many bytes there can be from an address on: to the end of the variables, or of that part of a
-    /// thread's memory.
+    /// slot.
     fn room(&self, address: usize) -> usize {
         if let Some(owner) = self.search.slots.owner(address) {
             let slot = self.search.slots.slot(owner);

@@ -1,7 +1,6 @@
 //! Copies and fills of memory: `memcpy` and its kin.
 //!
-//! A copy is two steps: it reads, and then it writes. What it read is kept in between, since others may write
-//! it.
+//! A copy is two steps: it reads, and then it writes. What it read is kept, since others may write it.
 #![allow(unsafe_code)]
 
 use std::ptr;

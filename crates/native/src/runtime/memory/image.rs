@@ -1,14 +1,12 @@
-//! The program's shared object in memory: its functions, and its variables as they were before the first
-//! execution.
+//! The program's shared object in memory, with its variables as they were before the first execution.
 //!
 //! Variables are put back before each execution. Pages that no execution has written yet are read-only; the
 //! first write of one faults, and from then on the page is writable and among those that are put back. So to
-//! begin an execution costs what the program writes, not what it declares, and no write can be missed,
-//! whoever makes it.
+//! begin an execution costs what the program writes, not what it declares, and no write can be missed.
 //!
 //! Invariants: `variables` is the writable part of the object without the word of the stubs, which is on a
-//! page of its own; `saved` has its content before any code of the program ran; a page that is not hot is
-//! equal to what was saved.
+//! page of its own; `saved` has its content before any code of the program ran; a page that is not hot is as
+//! saved.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString};
@@ -67,8 +65,7 @@ impl Image {
     pub(crate) fn load(object: &Path) -> Result<Image, String> {
         let path = CString::new(object.as_os_str().as_encoded_bytes())
             .map_err(|_| "the path of the object has a zero byte".to_owned())?;
-        // SAFETY: the path is a C string. Constructors were taken out of the object, or call nothing but
-        // stubs that return.
+        // SAFETY: the path is a C string. The object's constructors were taken out, or call stubs only.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(last_error());
@@ -145,8 +142,8 @@ impl Image {
         let access = if writable { WRITABLE } else { libc::PROT_READ };
         if from < to {
             // SAFETY: the pages hold variables of the program and nothing else: the stub's tables and what is
-            // read-only after relocation begin and end at pages. Who writes one that is read-only comes to
-            // `touched`.
+            // read-only after relocation begin and end at pages. To write a read-only one faults: see
+            // `first_write`.
             unsafe { libc::mprotect(ptr::with_exposed_provenance_mut(from), to - from, access) };
         }
     }
@@ -233,8 +230,7 @@ impl ExecutionState for Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        // SAFETY: the object was loaded by us; no code of it runs, and its destructors were taken out or call
-        // stubs only.
+        // SAFETY: the object was loaded by us; no code of it runs, and its destructors were taken out.
         unsafe { libc::dlclose(self.handle) };
     }
 }

@@ -1,5 +1,4 @@
-//! Indices that are outside of their arrays: compilers check those of arrays whose size they know, and call
-//! this where one is wrong.
+//! Indices outside of their arrays: compilers check arrays whose size they know, and call this.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char};
@@ -21,8 +20,7 @@ struct OutOfBounds {
     index: *const TypeDescriptor,
 }
 
-/// A type: for an integer twice the logarithm of its number of bits, with 1 added if it has a sign; and its
-/// name, in quotes.
+/// A type: for an integer twice the logarithm of its bits, plus 1 if it has a sign; and its name, in quotes.
 #[repr(C)]
 struct TypeDescriptor {
     kind: u16,

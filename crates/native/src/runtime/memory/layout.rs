@@ -36,8 +36,7 @@ impl Mapping {
     fn new(wanted: usize, len: usize, protection: libc::c_int) -> io::Result<Mapping> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let place = ptr::without_provenance_mut(wanted);
-        // SAFETY: a new anonymous mapping touches nothing that exists: without MAP_FIXED the address is a
-        // hint.
+        // SAFETY: a new mapping touches nothing that exists: without MAP_FIXED the address is a hint.
         let start = unsafe { libc::mmap(place, len, protection, flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -84,8 +83,7 @@ pub(crate) struct Slot {
 impl Slots {
     pub(crate) fn new(stack_size: usize) -> io::Result<Slots> {
         let stack_size = stack_size.clamp(16 * PAGE, SLOT / 4).next_multiple_of(PAGE);
-        // Far from where programs, libraries and stacks are, so that it is free in every process and
-        // addresses repeat.
+        // Far from programs, libraries and stacks, so that it is free in every process and addresses repeat.
         let range = Mapping::new(0x5100_0000_0000, MAX_THREADS * SLOT, libc::PROT_NONE)?;
         Ok(Slots { range, stack_size, opened: 0 })
     }
@@ -177,8 +175,7 @@ impl Shadow {
     #[inline]
     pub(crate) fn words(&mut self, address: usize, len: usize) -> &mut [u32] {
         match self.word(address) {
-            // SAFETY: `word` gives so many words of memory that is ours and initialised (with zeros by the
-            // system).
+            // SAFETY: `word` gives so many words of memory of ours, initialised with zeros by the system.
             Some((word, rest)) => unsafe { std::slice::from_raw_parts_mut(word, len.min(rest)) },
             None => &mut [],
         }
@@ -251,8 +248,7 @@ pub(crate) unsafe fn peek(address: usize, size: usize) -> u64 {
 
 /// What a range holds of the program's memory.
 pub(crate) fn bytes(from: usize, to: usize) -> Vec<u8> {
-    // SAFETY: callers ask for variables of the program, and for heaps of threads that were created: their
-    // slots are open.
+    // SAFETY: callers ask for variables of the program, and for heaps in slots that are open.
     unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(from), to.saturating_sub(from)) }
         .to_vec()
 }

@@ -1,5 +1,4 @@
-//! Memory that was never freed and that nothing points to any more, at the end of an execution in which
-//! nothing went wrong.
+//! Leaks: memory that nothing points to at the end of an execution in which nothing went wrong.
 //!
 //! As leak checkers do, every word that could be a pointer counts as one: of variables, of thread-local ones,
 //! of the stacks of threads that have not ended, and of blocks that are reached. So what a program keeps in a
@@ -111,8 +110,7 @@ impl Runtime {
     fn reach(&self, leaks: &mut Leaks, from: usize, to: usize) {
         let mut at = from.next_multiple_of(8);
         while at + 8 <= to {
-            // SAFETY: callers give ranges of variables, of blocks, and of stacks and locals of threads that
-            // were created.
+            // SAFETY: callers give ranges of variables, of blocks, and of memory in slots that are open.
             let word = unsafe { peek(at, 8) } as usize;
             if self.search.slots.contains(word) {
                 self.reach_word(leaks, word);

@@ -46,8 +46,7 @@ pub(crate) fn is_location(word: u32) -> bool {
     word.wrapping_sub(1) < TAGS - 1
 }
 
-/// Whether threads but this one may change the byte: it is a location, or another thread's own, wherever it
-/// lies.
+/// Whether other threads may change the byte: it is a location, or another thread's own, wherever it lies.
 #[inline]
 pub(crate) fn is_changed_by_others(word: u32, thread: u32) -> bool {
     is_location(word) || word & READ_ONLY == WRITTEN && word != private(thread, true)
@@ -132,6 +131,11 @@ impl Partition {
             words.fill(next);
             return;
         }
+        self.make_location(words, address);
+    }
+
+    /// Bytes become one location, which changes the labels of steps.
+    fn make_location(&mut self, words: &mut [u32], address: usize) {
         self.news = true;
         let location = self.cell(Cell { address, size: words.len() });
         words.fill(location.0);
@@ -142,9 +146,7 @@ impl Partition {
         let word = words.first().copied().unwrap_or_default();
         let read = word == READ_ONLY || word == private(thread, false);
         if read {
-            self.news = true;
-            let location = self.cell(Cell { address, size: words.len() });
-            words.fill(location.0);
+            self.make_location(words, address);
         }
         read
     }

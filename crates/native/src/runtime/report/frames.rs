@@ -41,8 +41,7 @@ impl Runtime {
         }
     }
 
-    /// The lowest address of a frame of the program on the stack of a thread, or one below it, if that is
-    /// known.
+    /// The lowest address of a frame of the program on a thread's stack, or one below it, if that is known.
     pub(crate) fn frame_of(&self, process: ProcessId) -> Option<usize> {
         self.registers_of(process).map(|(stack, _)| stack)
     }

@@ -57,8 +57,7 @@ impl Runtime {
         }
     }
 
-    /// What the C++ library was given to do: a function, a member of an object, or an object that can be
-    /// called.
+    /// What the C++ library was given to call: a function, a member function, or an object.
     fn cxx_task(&self, task: Task) -> Option<String> {
         let symbols = self.search.options.symbols.as_ref()?;
         let type_name = symbols.symbol(task.table.checked_sub(self.execution.image.base)? as u64)?;
@@ -178,8 +177,7 @@ impl Runtime {
         })
     }
 
-    /// What an address is of, if that can be told in a word: a variable, a function, the beginning of a
-    /// block.
+    /// What an address is of, if that is told in a word: a variable, a function, the start of a block.
     fn pointer_text(&self, address: usize) -> Option<String> {
         let symbols = self.search.options.symbols.as_ref()?;
         if !self.execution.image.variables.contains(&address)

@@ -251,15 +251,14 @@ extern "C-unwind" fn signal_fence(_number: i32) {}
 pub(crate) fn interposed(list: &mut Vec<Stub>) {
     macro_rules! of {
         ($module:ident, $prefix:literal) => {
+            of!($module, $prefix; "load" => load, "store" => store, "exchange" => exchange,
+                "fetch_add" => add, "fetch_sub" => sub, "fetch_and" => and, "fetch_or" => or,
+                "fetch_xor" => xor, "fetch_nand" => nand, "compare_exchange_strong" => compare_exchange_at,
+                "compare_exchange_weak" => compare_exchange_at, "compare_exchange_val" => compare_exchange);
+        };
+        ($module:ident, $prefix:literal; $($name:literal => $function:ident),*) => {
             list.extend(stubs! { Passing::Atomic;
-                concat!($prefix, "_load") => $module::load, concat!($prefix, "_store") => $module::store,
-                concat!($prefix, "_exchange") => $module::exchange,
-                concat!($prefix, "_fetch_add") => $module::add, concat!($prefix, "_fetch_sub") => $module::sub,
-                concat!($prefix, "_fetch_and") => $module::and, concat!($prefix, "_fetch_or") => $module::or,
-                concat!($prefix, "_fetch_xor") => $module::xor, concat!($prefix, "_fetch_nand") => $module::nand,
-                concat!($prefix, "_compare_exchange_strong") => $module::compare_exchange_at,
-                concat!($prefix, "_compare_exchange_weak") => $module::compare_exchange_at,
-                concat!($prefix, "_compare_exchange_val") => $module::compare_exchange,
+                $(concat!($prefix, "_", $name) => $module::$function),*
             });
         };
     }

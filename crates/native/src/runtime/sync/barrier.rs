@@ -14,14 +14,14 @@ use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::threads::runtime::Runtime;
 
 /// Comes to the barrier, which holds how many did so.
-struct Arrive {
+struct ArriveAtBarrier {
     barrier: Object,
     /// None if it was not initialised.
     round: Option<Round>,
     static_footprints: bool,
 }
 
-impl Operation for Arrive {
+impl Operation for ArriveAtBarrier {
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         self.static_footprints = step.runtime.search.static_footprints;
         match step.runtime.execution.parameter(self.barrier) {
@@ -40,12 +40,12 @@ impl Operation for Arrive {
 
 /// Goes on when so many have come. With static footprints the step waits for the barrier itself, and is
 /// guarded.
-struct GoOn {
+struct PassBarrier {
     barrier: Object,
     complete_at: u64,
 }
 
-impl Operation for GoOn {
+impl Operation for PassBarrier {
     fn wait(&self) -> Wait {
         Wait::Until(self.barrier.location, Until::AtLeast(self.complete_at))
     }
@@ -66,14 +66,14 @@ impl Operation for GoOn {
 extern "C-unwind" fn barrier_wait(address: usize) -> i32 {
     let place = caller();
     let barrier = object_at(address, Class::Barrier, place, "pthread_barrier_wait");
-    let mut comes = Arrive { barrier, round: None, static_footprints: false };
+    let mut comes = ArriveAtBarrier { barrier, round: None, static_footprints: false };
     operate_on(barrier, "pthread_barrier_wait", &mut comes, place);
     let Some(Round { complete_at, is_last }) = comes.round else {
         let message = "pthread_barrier_wait: the barrier was not initialised".to_owned();
         arrive::fail_here(FailureKind::InvalidSync, message, place)
     };
     if comes.static_footprints {
-        arrive::operate(&mut GoOn { barrier, complete_at }, place);
+        arrive::operate(&mut PassBarrier { barrier, complete_at }, place);
     } else if !is_last {
         arrive::operate(&mut WakeUp::when_woken(barrier), place);
     }

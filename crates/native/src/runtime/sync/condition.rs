@@ -17,13 +17,13 @@ use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::threads::runtime::Runtime;
 
 /// Joins the queue and gives the mutex back.
-struct Join {
+struct JoinQueue {
     queue: Object,
     mutex: Object,
     two_mutexes: bool,
 }
 
-impl Operation for Join {
+impl Operation for JoinQueue {
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         step.refuse_static_footprints("condition variables");
         step.runtime.search.has_waits = true;
@@ -141,7 +141,7 @@ fn wait(condition: usize, mutex: usize, times_out: bool, until: usize) -> bool {
     if !mutex::is_mine(mutex) {
         wrong("the thread has not locked the mutex");
     }
-    let mut join = Join { queue, mutex, two_mutexes: false };
+    let mut join = JoinQueue { queue, mutex, two_mutexes: false };
     operate_on(queue, "pthread_cond_wait", &mut join, place);
     if join.two_mutexes {
         wrong("others wait there with another mutex");
@@ -211,7 +211,8 @@ pub(crate) fn interposed(list: &mut Vec<Stub>) {
         "pthread_cond_clockwait" => pthread_cond_clockwait, "pthread_cond_signal" => pthread_cond_signal,
         "pthread_cond_broadcast" => pthread_cond_broadcast, "pthread_cond_init" => pthread_cond_init,
         "pthread_cond_destroy" => pthread_cond_destroy, "cnd_init" => pthread_cond_init,
-        "cnd_destroy" => pthread_cond_destroy, "cnd_wait" => pthread_cond_wait, "cnd_timedwait" => cnd_timedwait,
-        "cnd_signal" => pthread_cond_signal, "cnd_broadcast" => pthread_cond_broadcast,
+        "cnd_destroy" => pthread_cond_destroy, "cnd_wait" => pthread_cond_wait,
+        "cnd_timedwait" => cnd_timedwait, "cnd_signal" => pthread_cond_signal,
+        "cnd_broadcast" => pthread_cond_broadcast,
     });
 }

@@ -24,7 +24,7 @@ const SIZE: usize = 4;
 const OPERATION: i32 = 127;
 
 /// Joins the queue, unless the word is not as expected.
-struct Join {
+struct JoinFutexQueue {
     queue: Object,
     /// None if nobody else has touched the word.
     location: Option<Location>,
@@ -32,7 +32,7 @@ struct Join {
     waits: bool,
 }
 
-impl Operation for Join {
+impl Operation for JoinFutexQueue {
     fn order(&self) -> Order {
         Order::Acquire
     }
@@ -67,7 +67,7 @@ fn wait(address: usize, expected: u32, place: usize) -> i64 {
         access::announce_any(address, SIZE, place, AccessKind::Read, Order::Acquire);
     }
     let queue = object_at(address, Class::Futex, place, "futex");
-    let mut join = Join { queue, location, expected, waits: false };
+    let mut join = JoinFutexQueue { queue, location, expected, waits: false };
     operate_on(queue, "futex", &mut join, place);
     if !join.waits {
         return i64::from(fail(libc::EAGAIN));

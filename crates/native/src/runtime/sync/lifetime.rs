@@ -138,11 +138,11 @@ pub(crate) fn destroy(address: usize, class: Class, place: usize) {
 }
 
 /// Frees memory that objects are in.
-struct Free {
+struct FreeBlock {
     block: usize,
 }
 
-impl Operation for Free {
+impl Operation for FreeBlock {
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         let Runtime { search, step, .. } = &mut *step.runtime;
         for object in search.objects.in_block(self.block) {
@@ -160,6 +160,6 @@ impl Operation for Free {
 /// A program is about to free a block. That is a step if it had locks and the like in it.
 pub(crate) fn free(block: usize, place: usize) {
     if with_runtime(|runtime| runtime.search.objects.free(block)) {
-        arrive::operate(&mut Free { block }, place);
+        arrive::operate(&mut FreeBlock { block }, place);
     }
 }

@@ -18,29 +18,29 @@ use crate::runtime::threads::operation::{CurrentStep, FREE, Operation, WRITTEN, 
 use crate::runtime::threads::runtime::Runtime;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum LockMode {
     Read,
     Write,
 }
 
 /// Takes a lock: waits until it can, or tries.
-struct Take {
+struct TakeLock {
     lock: Object,
-    mode: Mode,
+    mode: LockMode,
     waits: bool,
     taken: bool,
 }
 
-impl Take {
+impl TakeLock {
     fn until(&self) -> Until {
         match self.mode {
-            Mode::Read => Until::Below(WRITTEN),
-            Mode::Write => FREE,
+            LockMode::Read => Until::Below(WRITTEN),
+            LockMode::Write => FREE,
         }
     }
 }
 
-impl Operation for Take {
+impl Operation for TakeLock {
     fn wait(&self) -> Wait {
         match self.waits {
             true => Wait::Until(self.lock.location, self.until()),
@@ -58,18 +58,18 @@ impl Operation for Take {
             return;
         }
         match self.mode {
-            Mode::Read => {
+            LockMode::Read => {
                 step.set(self.lock.location, value + 1);
                 step.runtime.execution.readers.push((self.lock.location, step.process));
             }
-            Mode::Write => step.set(self.lock.location, WRITTEN + u64::from(step.process.0)),
+            LockMode::Write => step.set(self.lock.location, WRITTEN + u64::from(step.process.0)),
         }
         step.runtime.note_holder(self.lock, step.process, step.place);
     }
 
     fn describe(&self, runtime: &Runtime) -> String {
         let attempt = if self.waits { "" } else { "try" };
-        let mode = if self.mode == Mode::Read { "rd" } else { "wr" };
+        let mode = if self.mode == LockMode::Read { "rd" } else { "wr" };
         let name = runtime.object_name(self.lock);
         match self.lock.class {
             Class::Spinlock => format!("pthread_spin_{attempt}lock({name})"),
@@ -92,11 +92,11 @@ impl Operation for Take {
     }
 }
 
-struct Release {
+struct ReleaseLock {
     lock: Object,
 }
 
-impl Operation for Release {
+impl Operation for ReleaseLock {
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         step.update(self.lock.location);
         let value = step.value(self.lock.location);
@@ -125,13 +125,13 @@ fn holds(lock: Object) -> (bool, bool) {
     })
 }
 
-fn take(address: usize, mode: Mode, waits: bool, place: usize) -> i32 {
-    let name = if mode == Mode::Read { "pthread_rwlock_rdlock" } else { "pthread_rwlock_wrlock" };
+fn take(address: usize, mode: LockMode, waits: bool, place: usize) -> i32 {
+    let name = if mode == LockMode::Read { "pthread_rwlock_rdlock" } else { "pthread_rwlock_wrlock" };
     let lock = object_at(address, Class::ReadWriteLock, place, name);
     if waits && holds(lock).0 {
         return libc::EDEADLK;
     }
-    let mut take = Take { lock, mode, waits, taken: false };
+    let mut take = TakeLock { lock, mode, waits, taken: false };
     operate_on(lock, name, &mut take, place);
     if take.taken { 0 } else { libc::EBUSY }
 }
@@ -143,24 +143,24 @@ fn release(address: usize, class: Class, name: &str, place: usize) -> i32 {
         let message = format!("{} unlocks a {} that it has not locked", my_name(), class.name());
         arrive::fail_here(FailureKind::InvalidSync, message, place);
     }
-    operate_on(lock, name, &mut Release { lock }, place);
+    operate_on(lock, name, &mut ReleaseLock { lock }, place);
     0
 }
 
 extern "C-unwind" fn rwlock_rdlock(address: usize) -> i32 {
-    take(address, Mode::Read, true, caller())
+    take(address, LockMode::Read, true, caller())
 }
 
 extern "C-unwind" fn rwlock_wrlock(address: usize) -> i32 {
-    take(address, Mode::Write, true, caller())
+    take(address, LockMode::Write, true, caller())
 }
 
 extern "C-unwind" fn rwlock_tryrdlock(address: usize) -> i32 {
-    take(address, Mode::Read, false, caller())
+    take(address, LockMode::Read, false, caller())
 }
 
 extern "C-unwind" fn rwlock_trywrlock(address: usize) -> i32 {
-    take(address, Mode::Write, false, caller())
+    take(address, LockMode::Write, false, caller())
 }
 
 /// Time is not modelled: it times out whenever the lock is taken when its turn comes.
@@ -169,11 +169,11 @@ fn timed(result: i32) -> i32 {
 }
 
 extern "C-unwind" fn rwlock_timedrdlock(address: usize, _until: usize) -> i32 {
-    timed(take(address, Mode::Read, false, caller()))
+    timed(take(address, LockMode::Read, false, caller()))
 }
 
 extern "C-unwind" fn rwlock_timedwrlock(address: usize, _until: usize) -> i32 {
-    timed(take(address, Mode::Write, false, caller()))
+    timed(take(address, LockMode::Write, false, caller()))
 }
 
 extern "C-unwind" fn rwlock_unlock(address: usize) -> i32 {
@@ -192,7 +192,7 @@ extern "C-unwind" fn rwlock_destroy(address: usize) -> i32 {
 
 fn take_spin(address: usize, waits: bool, place: usize) -> bool {
     let lock = object_at(address, Class::Spinlock, place, "pthread_spin_lock");
-    let mut take = Take { lock, mode: Mode::Write, waits, taken: false };
+    let mut take = TakeLock { lock, mode: LockMode::Write, waits, taken: false };
     operate_on(lock, "pthread_spin_lock", &mut take, place);
     take.taken
 }
@@ -225,10 +225,11 @@ pub(crate) fn interposed(list: &mut Vec<Stub>) {
     list.extend(stubs! { Passing::Plain;
         "pthread_rwlock_rdlock" => rwlock_rdlock, "pthread_rwlock_wrlock" => rwlock_wrlock,
         "pthread_rwlock_tryrdlock" => rwlock_tryrdlock, "pthread_rwlock_trywrlock" => rwlock_trywrlock,
-        "pthread_rwlock_timedrdlock" => rwlock_timedrdlock, "pthread_rwlock_timedwrlock" => rwlock_timedwrlock,
-        "pthread_rwlock_clockrdlock" => rwlock_timedrdlock, "pthread_rwlock_clockwrlock" => rwlock_timedwrlock,
-        "pthread_rwlock_unlock" => rwlock_unlock, "pthread_rwlock_init" => rwlock_init,
-        "pthread_rwlock_destroy" => rwlock_destroy,
+        "pthread_rwlock_timedrdlock" => rwlock_timedrdlock,
+        "pthread_rwlock_timedwrlock" => rwlock_timedwrlock,
+        "pthread_rwlock_clockrdlock" => rwlock_timedrdlock,
+        "pthread_rwlock_clockwrlock" => rwlock_timedwrlock, "pthread_rwlock_unlock" => rwlock_unlock,
+        "pthread_rwlock_init" => rwlock_init, "pthread_rwlock_destroy" => rwlock_destroy,
         "pthread_spin_lock" => spin_lock, "pthread_spin_trylock" => spin_trylock,
         "pthread_spin_unlock" => spin_unlock, "pthread_spin_init" => spin_init,
         "pthread_spin_destroy" => spin_destroy,

@@ -16,7 +16,7 @@ use crate::runtime::threads::runtime::Runtime;
 
 /// What happens when the holder locks again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum MutexKind {
     Normal,
     Recursive,
     Checked,
@@ -30,12 +30,12 @@ fn holder(value: u64) -> Option<ProcessId> {
     ((value & (AGAIN - 1)) as u32).checked_sub(1).map(ProcessId)
 }
 
-fn kind_of(address: usize) -> Kind {
+fn kind_of(address: usize) -> MutexKind {
     // SAFETY: the program passes a mutex; a wild pointer faults, and the thread is thrown out.
     match unsafe { peek(address + KIND, 4) } & 3 {
-        1 => Kind::Recursive,
-        2 => Kind::Checked,
-        _ => Kind::Normal,
+        1 => MutexKind::Recursive,
+        2 => MutexKind::Checked,
+        _ => MutexKind::Normal,
     }
 }
 
@@ -149,8 +149,8 @@ extern "C-unwind" fn pthread_mutex_lock(address: usize) -> i32 {
     let place = caller();
     let mutex = mutex_at(address, place, "pthread_mutex_lock");
     let recursive = match is_mine(mutex).then(|| kind_of(address)) {
-        Some(Kind::Checked) => return libc::EDEADLK,
-        Some(Kind::Recursive) => true,
+        Some(MutexKind::Checked) => return libc::EDEADLK,
+        Some(MutexKind::Recursive) => true,
         _ => false,
     };
     operate_on(mutex, "pthread_mutex_lock", &mut Lock { mutex, recursive }, place);
@@ -159,7 +159,7 @@ extern "C-unwind" fn pthread_mutex_lock(address: usize) -> i32 {
 
 fn try_lock(address: usize, times_out: bool, place: usize) -> bool {
     let mutex = mutex_at(address, place, "pthread_mutex_trylock");
-    let recursive = kind_of(address) == Kind::Recursive;
+    let recursive = kind_of(address) == MutexKind::Recursive;
     let mut operation = TryLock { lock: Lock { mutex, recursive }, taken: false, times_out };
     operate_on(mutex, "pthread_mutex_trylock", &mut operation, place);
     operation.taken
@@ -178,7 +178,7 @@ extern "C-unwind" fn pthread_mutex_unlock(address: usize) -> i32 {
     let place = caller();
     let mutex = mutex_at(address, place, "pthread_mutex_unlock");
     if !is_mine(mutex) {
-        if kind_of(address) == Kind::Checked {
+        if kind_of(address) == MutexKind::Checked {
             return libc::EPERM;
         }
         let message = format!("{} unlocks a mutex that it has not locked", my_name());

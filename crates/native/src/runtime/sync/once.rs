@@ -20,12 +20,12 @@ const RUNNING: u64 = 1;
 const DONE: u64 = 2;
 
 /// Waits until nobody is at it; then it is done, or the thread is to do it.
-struct Begin {
+struct BeginOnce {
     flag: Object,
     first: bool,
 }
 
-impl Operation for Begin {
+impl Operation for BeginOnce {
     fn wait(&self) -> Wait {
         Wait::Until(self.flag.location, Until::IsNot(RUNNING))
     }
@@ -58,12 +58,12 @@ impl Operation for Begin {
 }
 
 /// It is done, or given up.
-struct End {
+struct EndOnce {
     flag: Object,
     value: u64,
 }
 
-impl Operation for End {
+impl Operation for EndOnce {
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         step.update(self.flag.location);
         step.set(self.flag.location, self.value);
@@ -76,7 +76,7 @@ impl Operation for End {
 
 fn begin(address: usize, class: Class, place: usize) -> (Object, bool) {
     let flag = object_at(address, class, place, "once");
-    let mut begin = Begin { flag, first: false };
+    let mut begin = BeginOnce { flag, first: false };
     operate_on(flag, "once", &mut begin, place);
     (flag, begin.first)
 }
@@ -89,7 +89,7 @@ extern "C-unwind" fn once_begin(address: usize) -> i32 {
 extern "C-unwind" fn once_end(address: usize, done: i32) {
     let place = caller();
     let flag = object_at(address, Class::Once, place, "once");
-    operate_on(flag, "once", &mut End { flag, value: if done != 0 { DONE } else { NEW } }, place);
+    operate_on(flag, "once", &mut EndOnce { flag, value: if done != 0 { DONE } else { NEW } }, place);
 }
 
 extern "C-unwind" fn pthread_once(address: usize, function: usize) -> i32 {
@@ -98,7 +98,7 @@ extern "C-unwind" fn pthread_once(address: usize, function: usize) -> i32 {
     if first {
         // SAFETY: the program passes a function without arguments.
         unsafe { exit::call(function, [0; 3]) };
-        operate_on(flag, "once", &mut End { flag, value: DONE }, place);
+        operate_on(flag, "once", &mut EndOnce { flag, value: DONE }, place);
     }
     0
 }
@@ -117,19 +117,20 @@ extern "C-unwind" fn guard_release(address: usize) {
         access::announce::<1>(current(), address, place, AccessKind::Write, Order::Release);
         std::ptr::with_exposed_provenance_mut::<u8>(address).write(1);
     }
-    operate_on(flag, "once", &mut End { flag, value: DONE }, place);
+    operate_on(flag, "once", &mut EndOnce { flag, value: DONE }, place);
 }
 
 extern "C-unwind" fn guard_abort(address: usize) {
     let place = caller();
     let flag = object_at(address, Class::StaticGuard, place, "once");
-    operate_on(flag, "once", &mut End { flag, value: NEW }, place);
+    operate_on(flag, "once", &mut EndOnce { flag, value: NEW }, place);
 }
 
 /// What programs call.
 pub(crate) fn interposed(list: &mut Vec<Stub>) {
     list.extend(stubs! { Passing::Plain;
-        "mazurka_once_begin" => once_begin, "mazurka_once_end" => once_end, "pthread_once" => pthread_once, "call_once" => pthread_once, "__cxa_guard_acquire" => guard_acquire,
+        "mazurka_once_begin" => once_begin, "mazurka_once_end" => once_end, "pthread_once" => pthread_once,
+        "call_once" => pthread_once, "__cxa_guard_acquire" => guard_acquire,
         "__cxa_guard_release" => guard_release, "__cxa_guard_abort" => guard_abort,
     });
 }

@@ -141,8 +141,8 @@ extern "C-unwind" fn sem_getvalue(address: usize, result: *mut i32) -> i32 {
 /// What programs call.
 pub(crate) fn interposed(list: &mut Vec<Stub>) {
     list.extend(stubs! { Passing::Plain;
-        "sem_init" => sem_init, "sem_destroy" => sem_destroy, "sem_wait" => sem_wait, "sem_trywait" => sem_trywait,
-        "sem_timedwait" => sem_timedwait, "sem_clockwait" => sem_timedwait, "sem_post" => sem_post,
-        "sem_getvalue" => sem_getvalue,
+        "sem_init" => sem_init, "sem_destroy" => sem_destroy, "sem_wait" => sem_wait,
+        "sem_trywait" => sem_trywait, "sem_timedwait" => sem_timedwait, "sem_clockwait" => sem_timedwait,
+        "sem_post" => sem_post, "sem_getvalue" => sem_getvalue,
     });
 }

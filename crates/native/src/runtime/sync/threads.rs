@@ -30,13 +30,13 @@ fn thread_of(identity: usize) -> Option<ProcessId> {
 }
 
 /// Creates a thread.
-struct Create {
+struct CreateThread {
     body: Body,
     detached: bool,
     created: Option<ProcessId>,
 }
 
-impl Operation for Create {
+impl Operation for CreateThread {
     fn spawns(&self) -> bool {
         true
     }
@@ -63,7 +63,7 @@ impl Operation for Create {
 }
 
 fn create(result: *mut usize, body: Body, detached: bool, place: usize) -> bool {
-    let mut create = Create { body, detached, created: None };
+    let mut create = CreateThread { body, detached, created: None };
     arrive::operate(&mut create, place);
     match create.created {
         Some(child) => store(result, identity(child), place),
@@ -95,12 +95,12 @@ extern "C-unwind" fn thrd_create(result: *mut usize, function: usize, argument: 
 }
 
 /// Waits for the end of a thread.
-struct Join {
+struct JoinThread {
     target: ProcessId,
     wrong: Option<&'static str>,
 }
 
-impl Operation for Join {
+impl Operation for JoinThread {
     fn wait(&self) -> Wait {
         Wait::Own
     }
@@ -137,7 +137,7 @@ fn join(thread: usize, place: usize) -> usize {
     let wrong =
         |what: &str| arrive::fail_here(FailureKind::InvalidSync, format!("pthread_join: {what}"), place);
     let Some(target) = thread_of(thread) else { wrong("this is no thread of the program") };
-    let mut join = Join { target, wrong: None };
+    let mut join = JoinThread { target, wrong: None };
     arrive::operate(&mut join, place);
     if let Some(what) = join.wrong {
         wrong(what);
@@ -164,11 +164,11 @@ extern "C-unwind" fn thrd_join(thread: usize, result: *mut i32) -> i32 {
 }
 
 /// Says that nobody will join a thread.
-struct Detach {
+struct DetachThread {
     target: ProcessId,
 }
 
-impl Operation for Detach {
+impl Operation for DetachThread {
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         let target = step.runtime.thread_mut(self.target);
         target.state.detached = true;
@@ -185,7 +185,7 @@ extern "C-unwind" fn pthread_detach(thread: usize) -> i32 {
     let place = caller();
     match thread_of(thread) {
         Some(target) => {
-            arrive::operate(&mut Detach { target }, place);
+            arrive::operate(&mut DetachThread { target }, place);
             0
         }
         None => libc::ESRCH,
@@ -208,11 +208,11 @@ extern "C-unwind" fn go_on() -> i32 {
 /// What programs call.
 pub(crate) fn interposed(list: &mut Vec<Stub>) {
     list.extend(stubs! { Passing::Plain;
-        "pthread_create" => pthread_create, "pthread_join" => pthread_join, "pthread_detach" => pthread_detach,
-        "pthread_self" => pthread_self, "pthread_equal" => pthread_equal,
+        "pthread_create" => pthread_create, "pthread_join" => pthread_join,
+        "pthread_detach" => pthread_detach, "pthread_self" => pthread_self, "pthread_equal" => pthread_equal,
         "thrd_create" => thrd_create, "thrd_join" => thrd_join, "thrd_detach" => pthread_detach,
-        "thrd_current" => pthread_self, "thrd_equal" => pthread_equal,
-        "sched_yield" => go_on, "pthread_yield" => go_on, "thrd_yield" => go_on, "sleep" => go_on, "usleep" => go_on,
+        "thrd_current" => pthread_self, "thrd_equal" => pthread_equal, "sched_yield" => go_on,
+        "pthread_yield" => go_on, "thrd_yield" => go_on, "sleep" => go_on, "usleep" => go_on,
         "nanosleep" => go_on, "clock_nanosleep" => go_on, "thrd_sleep" => go_on,
         "pthread_setname_np" => go_on, "pthread_setconcurrency" => go_on,
     });

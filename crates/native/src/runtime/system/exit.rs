@@ -68,11 +68,11 @@ fn judge_status(status: i32, place: usize, verb: &str) {
 
 /// Calls a function of the program, so that no exception comes out of it.
 ///
-/// # Safety A thread of the program must run here, and the function must be one of the program that takes so
-/// many words, or fewer.
+/// # Safety
+/// A thread of the program must run here; the function must be the program's and take so many words, or
+/// fewer.
 pub(crate) unsafe fn call(function: usize, arguments: [usize; 3]) -> usize {
-    // SAFETY: the stub passes on the arguments; who takes fewer ignores the rest. By the contract of this
-    // function.
+    // SAFETY: by the contract of this function; who takes fewer arguments ignores the rest.
     unsafe {
         let enter: extern "C-unwind" fn(usize, usize, usize, usize) -> usize =
             std::mem::transmute((*current()).execution.image.enter);
@@ -158,22 +158,24 @@ fn at_exit(function: usize, argument: usize, place: usize) -> i32 {
 extern "C-unwind" fn cxa_finalize(_object: usize) {}
 
 extern "C-unwind" fn abort() -> ! {
-    let place = caller();
-    let name = my_name();
     match tls::handles_exception() {
         // The C++ library calls it where it has begun to handle an exception, and found nobody who does.
-        true => arrive::fail_here(FailureKind::Exception, format!("{name} ends with an exception"), place),
-        false => arrive::fail_here(FailureKind::Panic, format!("{name} calls abort"), place),
+        true => fail(FailureKind::Exception, &format!("{} ends with an exception", my_name())),
+        false => fail(FailureKind::Panic, &format!("{} calls abort", my_name())),
     }
 }
 
+/// The running thread fails where it called the function that runs now.
+fn fail(kind: FailureKind, message: &str) -> ! {
+    arrive::fail_here(kind, message.to_owned(), caller())
+}
+
 /// A string of the program.
-pub(crate) fn text(string: *const libc::c_char) -> String {
+fn text(string: *const libc::c_char) -> String {
     if string.is_null() {
         return String::new();
     }
-    // SAFETY: the program passes a C string where it must; a wild pointer faults, and the thread is thrown
-    // out.
+    // SAFETY: the program passes a C string; a wild pointer faults, and the thread is thrown out.
     unsafe { std::ffi::CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }
 
@@ -183,19 +185,16 @@ extern "C-unwind" fn assert_fail(
     _line: u32,
     _function: *const libc::c_char,
 ) -> ! {
-    let place = caller();
-    arrive::fail_here(FailureKind::Assertion, format!("assertion failed: {}", text(assertion)), place)
+    fail(FailureKind::Assertion, &format!("assertion failed: {}", text(assertion)))
 }
 
 extern "C-unwind" fn verifier_error() -> ! {
-    let place = caller();
-    arrive::fail_here(FailureKind::Assertion, "the program reaches an error".to_owned(), place)
+    fail(FailureKind::Assertion, "the program reaches an error")
 }
 
 extern "C-unwind" fn verifier_assert(condition: i32) {
-    let place = caller();
     if condition == 0 {
-        arrive::fail_here(FailureKind::Assertion, "assertion failed".to_owned(), place);
+        fail(FailureKind::Assertion, "assertion failed");
     }
 }
 
@@ -207,12 +206,10 @@ extern "C-unwind" fn verifier_assume(condition: i32) {
 }
 
 extern "C-unwind" fn stack_smashed() -> ! {
-    let place = caller();
-    arrive::fail_here(FailureKind::Memory, "a function wrote past the end of its variables".to_owned(), place)
+    fail(FailureKind::Memory, "a function wrote past the end of its variables")
 }
 
-/// The arguments of `main`: they lie where its stack begins, as they do in every process, since a program may
-/// write them.
+/// The arguments of `main`: where its stack begins, as in every process, since a program may write them.
 pub(crate) struct Arguments {
     texts: Vec<CString>,
     /// The bytes of the texts and of the pointers to them, with a null pointer at the end.

@@ -18,23 +18,21 @@ use std::time::Duration;
 
 use super::limits;
 use crate::runtime::threads::runtime::Runtime;
-use crate::runtime::threads::stops::Why;
+use crate::runtime::threads::stops::StopReason;
 
 /// How often the handler looks.
 const TICK: Duration = Duration::from_millis(50);
 
-/// After so many ticks without an operation, a variable that the thread reads is exposed; and again after as
-/// many more.
+/// After each so many ticks without an operation, a variable that the thread reads is exposed.
 const EXPOSE: u32 = 2;
 
-/// How long a thread may run where the search begins again in any case: long enough for variables to be
-/// exposed.
+/// How long a thread may run where the search begins again anyway: long enough to expose variables.
 const AHEAD: Duration = Duration::from_millis(200);
 
 thread_local! {
     static TIMER: Cell<libc::timer_t> = const { Cell::new(ptr::null_mut()) };
-    /// What had happened at the last tick, and how many ticks have passed since then.
-    static SEEN: Cell<(u64, u32, u32)> = const { Cell::new((0, 0, 0)) };
+    /// How far the search was at the last tick, in turns and steps, and for how many ticks it has been there.
+    static LAST_TICK: Cell<(u64, u32, u32)> = const { Cell::new((0, 0, 0)) };
 }
 
 /// The signal that the timer sends.
@@ -42,11 +40,10 @@ pub(crate) const SIGNAL: libc::c_int = libc::SIGVTALRM;
 
 /// Starts the timer of this thread of the operating system, if it does not run yet.
 pub(crate) fn start() {
-    if !TIMER.with(Cell::get).is_null() {
+    if !TIMER.get().is_null() {
         return;
     }
-    // SAFETY: the structures are complete; the timer sends its signal to this thread only, whose handler is
-    // installed.
+    // SAFETY: the structures are complete; the timer signals this thread only, whose handler is installed.
     unsafe {
         let mut event: libc::sigevent = MaybeUninit::zeroed().assume_init();
         event.sigev_notify = libc::SIGEV_THREAD_ID;
@@ -57,14 +54,10 @@ pub(crate) fn start() {
             return;
         }
         let every = libc::timespec { tv_sec: 0, tv_nsec: TICK.as_nanos() as i64 };
-        libc::timer_settime(
-            timer,
-            0,
-            &libc::itimerspec { it_interval: every, it_value: every },
-            ptr::null_mut(),
-        );
+        let ticks = libc::itimerspec { it_interval: every, it_value: every };
+        libc::timer_settime(timer, 0, &ticks, ptr::null_mut());
         // The first timer of a process may have the number 0, which is no null pointer here.
-        TIMER.with(|cell| cell.set(timer.wrapping_byte_add(1)));
+        TIMER.set(timer.wrapping_byte_add(1));
     }
 }
 
@@ -72,34 +65,34 @@ pub(crate) fn start() {
 ///
 /// # Safety
 /// A thread of the program must run, and be interrupted.
-pub(crate) unsafe fn why_stop(runtime: *mut Runtime, instruction: usize) -> Option<Why> {
-    // SAFETY: by the contract of this function; these fields are plain numbers.
-    let (turns, depth, patience) = unsafe {
-        ((*runtime).search.turns, (*runtime).execution.schedule.depth, (*runtime).search.options.patience)
+pub(crate) unsafe fn why_stop(runtime: *mut Runtime, instruction: usize) -> Option<StopReason> {
+    // SAFETY: by the contract of this function; who changes these is not interrupted here.
+    let (turns, depth, patience, known, ahead, in_program) = unsafe {
+        let (search, execution) = (&(*runtime).search, &(*runtime).execution);
+        let depth = execution.schedule.depth;
+        let known = search.stops.known(depth, execution.schedule.running);
+        let in_program = execution.image.extent.contains(&instruction);
+        (search.turns, depth, search.options.patience, known, search.stops.ahead, in_program)
     };
-    // SAFETY: as above; who changes these is not interrupted here.
-    let known = unsafe { (*runtime).search.stops.known(depth, (*runtime).running()) };
-    // SAFETY: as above.
-    let in_program = unsafe { (*runtime).execution.image.extent.contains(&instruction) };
     if known || limits::reached().is_some() {
-        let why = if known { Why::Hang } else { Why::Limit };
+        let why = if known { StopReason::Hang } else { StopReason::Limit };
         return in_program.then_some(why);
     }
-    let (seen_turns, seen_depth, ticks) = SEEN.with(Cell::get);
-    if (turns, depth) != (seen_turns, seen_depth) {
-        SEEN.with(|cell| cell.set((turns, depth, 0)));
+    let ticks = match LAST_TICK.get() {
+        (last_turns, last_depth, ticks) if (last_turns, last_depth) == (turns, depth) => {
+            ticks.saturating_add(1)
+        }
+        _ => 0,
+    };
+    LAST_TICK.set((turns, depth, ticks));
+    if ticks == 0 {
         return None;
     }
-    let ticks = ticks.saturating_add(1);
-    SEEN.with(|cell| cell.set((turns, depth, ticks)));
     if ticks % EXPOSE == 0 {
         // SAFETY: as above; the thread that is interrupted looks at it when it announces its next access.
         unsafe { (&raw mut (*runtime).search.expose).write_volatile(true) };
     }
-    // SAFETY: as above.
-    let (most, why) = match unsafe { (*runtime).search.stops.ahead } {
-        true => (AHEAD.min(patience), Why::Limit),
-        false => (patience, Why::Hang),
-    };
+    let (most, why) =
+        if ahead { (AHEAD.min(patience), StopReason::Limit) } else { (patience, StopReason::Hang) };
     (in_program && TICK * ticks >= most).then_some(why)
 }

@@ -60,40 +60,37 @@ thread_local! {
 pub(crate) fn set(time: Option<Duration>, memory: Option<u64>) {
     let time = time.and_then(|time| Some((Instant::now().checked_add(time)?, time)));
     let memory = memory.map(|most| (most, resident()));
-    LIMITS.with(|cell| cell.set(Limits { time, memory }));
-    REACHED.with(|cell| cell.set(None));
+    LIMITS.set(Limits { time, memory });
+    REACHED.set(None);
 }
 
 /// The search is over.
 pub(crate) fn lift() {
-    LIMITS.with(|cell| cell.set(Limits { time: None, memory: None }));
-    REACHED.with(|cell| cell.set(None));
+    set(None, None);
 }
 
 /// The limit that has been reached.
 #[inline]
 pub(crate) fn reached() -> Option<Limit> {
-    REACHED.with(Cell::get)
+    REACHED.get()
 }
 
 /// Looks whether a limit has been reached. Called by a handler: calls of the system are all that it does.
 pub(crate) fn look() {
-    let Limits { time, memory } = LIMITS.with(Cell::get);
+    let Limits { time, memory } = LIMITS.get();
     if reached().is_some() {
         return;
     }
     let late = time.filter(|(end, _)| Instant::now() >= *end).map(|(_, time)| Limit::Time(time));
     let large = || memory.filter(|(most, before)| resident().saturating_sub(*before) > *most);
     let limit = late.or_else(|| large().map(|(most, _)| Limit::Memory(most)));
-    REACHED.with(|cell| cell.set(limit));
+    REACHED.set(limit);
 }
 
-/// The bytes of memory that this process has to itself; 0 if that is not to be found out. The error number
-/// stays.
+/// The bytes of memory that this process has to itself; 0 if that is not known. `errno` stays.
 fn resident() -> u64 {
     let mut text = [0u8; 128];
-    // SAFETY: the path is a C string, and the buffer as large as is said; the error number is that of this
-    // thread.
+    // SAFETY: the path is a C string, and the buffer as large as is said; `errno` is that of this thread.
     let len = unsafe {
         let errno = *libc::__errno_location();
         let file = libc::open(c"/proc/self/statm".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);

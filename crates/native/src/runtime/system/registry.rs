@@ -1,6 +1,5 @@
 //! What all threads register with: handlers for the end of the program, and keys. The order in which they do
-//! so decides in which order handlers are called, so that to register is a step, unless there is one thread
-//! only.
+//! so decides in which order handlers are called: to register is a step, unless there is one thread only.
 
 use mazurka_program::{AccessKind, Location};
 use mazurka_threads::sync::Step as _;

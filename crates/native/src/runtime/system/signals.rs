@@ -1,10 +1,8 @@
-//! Faults of the program: a modelled thread that does what the machine refuses is thrown out of its
-//! coroutine.
+//! Faults of the program: a modelled thread that faults is thrown out of its coroutine.
 //!
 //! The handler runs on a stack of its own. If a modelled thread runs, it either makes a page of variables
 //! writable (see [`crate::runtime::memory::image`]) and has the instruction repeated, or sets the registers
-//! so that the coroutine ends when the handler returns. Faults elsewhere go to the handler that was there
-//! before.
+//! so that the coroutine ends when the handler returns. Other faults go to the handler before ours.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -18,7 +16,7 @@ use mazurka_program::{FailureKind, ProcessId};
 use super::{hang, limits};
 use crate::runtime::memory::layout::PAGE;
 use crate::runtime::threads::runtime::{Runtime, current};
-use crate::runtime::threads::stops::Why;
+use crate::runtime::threads::stops::StopReason;
 use crate::runtime::threads::thread::Routine;
 
 /// Why a thread was thrown out.
@@ -30,7 +28,7 @@ pub(crate) struct Fault {
     place: usize,
     overflow: bool,
     /// If it was the timer that struck.
-    stopped: Option<Why>,
+    stopped: Option<StopReason>,
 }
 
 thread_local! {
@@ -40,7 +38,7 @@ thread_local! {
 
 /// Why the coroutine that ran last was thrown out, if it was.
 pub(crate) fn take_fault() -> Option<Fault> {
-    FAULT.with(Cell::take)
+    FAULT.take()
 }
 
 /// The handlers that were there before ours.
@@ -48,14 +46,13 @@ static BEFORE: OnceLock<Vec<(c_int, libc::sigaction)>> = OnceLock::new();
 
 /// Installs the handlers, and gives this thread a stack for them.
 pub(crate) fn install() {
-    if !HAS_STACK.with(|cell| cell.replace(true)) {
+    if !HAS_STACK.replace(true) {
         give_stack();
     }
     BEFORE.get_or_init(|| {
         let signals = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, hang::SIGNAL];
-        // SAFETY: the actions are complete, and the handler does only what a handler may: it reads and writes
-        // thread-local variables that need no initialisation, and what belongs to the thread that it
-        // interrupted.
+        // SAFETY: the actions are complete, and the handler does only what a handler may: it uses
+        // thread-local variables that need no initialisation, and what belongs to the interrupted thread.
         signals.map(|signal| (signal, unsafe { take_over(signal) })).to_vec()
     });
     hang::start();
@@ -114,13 +111,12 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut li
         }
         let Some((routine, limit)) = interrupted else { return delegate(signal, info, context) };
         let overflow = signal == libc::SIGSEGV && (limit..limit + PAGE).contains(&address);
-        FAULT.with(|cell| cell.set(Some(Fault { signal, address, place, overflow, stopped })));
+        FAULT.set(Some(Fault { signal, address, place, overflow, stopped }));
         leave(registers, routine);
     }
 }
 
-/// The coroutine of the running thread, and the lowest address of its stack, if that is where the stack
-/// pointer is.
+/// The coroutine of the running thread and its lowest stack address, if the stack pointer is on that stack.
 ///
 /// # Safety
 /// The runtime must be alive, or null.
@@ -154,8 +150,7 @@ unsafe fn leave(registers: &mut [libc::greg_t; 23], routine: *const Routine) {
 unsafe fn delegate(signal: c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let before = BEFORE.get().and_then(|all| all.iter().find(|before| before.0 == signal));
     let handler = before.map_or(libc::SIG_DFL, |before| before.1.sa_sigaction);
-    // SAFETY: the handler before ours was installed for this signal, with the flags that say how it is
-    // called.
+    // SAFETY: the handler before ours was installed for this signal; its flags say how it is called.
     unsafe {
         if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
             // The instruction faults again, and nobody handles it.
@@ -178,7 +173,7 @@ impl Runtime {
         let name = self.name_of(process);
         let Fault { signal, address, overflow, stopped, .. } = fault;
         self.execution.over = true;
-        if stopped == Some(Why::Limit) {
+        if stopped == Some(StopReason::Limit) {
             return;
         }
         let is_new = stopped.is_some() && self.search.stops.note(self.execution.schedule.depth, process);
@@ -204,8 +199,8 @@ impl Runtime {
         // Places of calls are after them; that of a fault is the instruction.
         let place = fault.place + 1;
         if kind == FailureKind::Hang {
-            // The timer strikes anywhere in the loop, so that is no part of the failure, which must repeat
-            // itself.
+            // The timer strikes anywhere in the loop: that is no part of the failure, which must be
+            // repeatable.
             let called = || self.place(self.read_stack(process, self.registers().0)?);
             if is_new {
                 self.search.stuck = self.place(place).or_else(called).map(|at| (name, at));

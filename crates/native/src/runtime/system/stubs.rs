@@ -3,8 +3,8 @@
 //! The object has a stub in assembly that defines each name, hidden, as a jump through a table, so that every
 //! call within the object is bound to it, and nothing of ours is exported. The table is filled when the
 //! object is loaded; before that its entries return 0 at once. A stub leaves the address that it returns to
-//! where we find it: in the second argument register for accesses of memory, in the word `mazurka_caller` for
-//! all others.
+//! where we find it: in the second argument register for accesses of memory, else in the word
+//! `mazurka_caller`.
 #![allow(unsafe_code)]
 
 use std::fmt::Write;
@@ -69,11 +69,6 @@ fn all() -> Vec<Stub> {
     crate::runtime::interposed()
 }
 
-/// The names that the stub defines.
-pub fn names() -> Vec<&'static str> {
-    all().iter().map(|stub| stub.name).chain(SAME.map(|(name, _)| name)).collect()
-}
-
 /// Fills the table of an object.
 ///
 /// # Safety
@@ -82,8 +77,7 @@ pub(crate) unsafe fn connect(table: *mut *const ()) -> Result<(), String> {
     let stubs = all();
     let start = table.expose_provenance() & !(PAGE - 1);
     let end = (table.expose_provenance() + stubs.len() * size_of::<usize>()).next_multiple_of(PAGE);
-    // SAFETY: the table is among what is read-only after relocation, on pages of the object; it has an entry
-    // for each stub.
+    // SAFETY: the table is read-only after relocation, on pages of the object, with an entry for each stub.
     unsafe {
         let place = ptr::with_exposed_provenance_mut(start);
         if libc::mprotect(place, end - start, libc::PROT_READ | libc::PROT_WRITE) != 0 {

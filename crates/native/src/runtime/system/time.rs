@@ -14,14 +14,12 @@ use crate::runtime::memory::layout::peek;
 /// What clocks show at first, in nanoseconds.
 pub(crate) const BEGINNING: i64 = 1_000_000_000;
 
-/// A wait of the running thread has timed out: it was until the time at an address (a `timespec`; 0 for
-/// none).
+/// A wait of the running thread timed out that was until the time at an address (a `timespec`; 0 for none).
 pub(crate) fn timed_out(until: usize) {
     if until == 0 {
         return;
     }
-    // SAFETY: the program passed it to a function that reads it; a wild pointer faults, and the thread is
-    // thrown out.
+    // SAFETY: the program passed it to be read; a wild pointer faults, and the thread is thrown out.
     let (seconds, rest) = unsafe { (peek(until, 8).cast_signed(), peek(until + 8, 8).cast_signed()) };
     let time = seconds.saturating_mul(1_000_000_000).saturating_add(rest);
     with_runtime(|runtime| runtime.me().state.clock = runtime.me().state.clock.max(time));

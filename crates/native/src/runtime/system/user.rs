@@ -26,8 +26,7 @@ pub(crate) fn caller() -> usize {
 /// unless for ever: others would use the runtime then.
 #[inline]
 pub(crate) fn with_runtime<R>(act: impl FnOnce(&mut Runtime) -> R) -> R {
-    // SAFETY: a thread of the program runs here, so that nobody else uses it as long as the thread is not
-    // suspended.
+    // SAFETY: a thread of the program runs here: nobody else uses it as long as the thread is not suspended.
     act(unsafe { &mut *current() })
 }
 
@@ -69,8 +68,7 @@ pub(crate) fn object_at(address: usize, class: Class, place: usize, name: &str) 
 }
 
 /// The running thread comes to an operation on an object, and fails if the object is gone when its step is
-/// taken: to destroy it, or to free its memory, is a step that touches it too, so that both orders are looked
-/// at.
+/// taken: to destroy it, or to free its memory, is a step that touches it too.
 pub(crate) fn operate_on(object: Object, name: &str, operation: &mut dyn Operation, place: usize) {
     arrive::operate(operation, place);
     // SAFETY: a thread of the program runs here, and is not suspended again.
@@ -98,8 +96,8 @@ const USED: u32 = 0x7a75_6d61;
 pub(crate) enum Memory {
     /// It has been used since it was initialised, or only functions initialise such objects.
     Used,
-    /// It is as static initialisers make it, which is zero on Linux: memory that the program has cleared is
-    /// initialised so.
+    /// It is as static initialisers make it, which is zero on Linux, as in memory that the program has
+    /// cleared.
     New,
     /// Nobody has initialised it.
     Garbage,
@@ -108,8 +106,7 @@ pub(crate) enum Memory {
 impl Memory {
     pub(crate) fn of(address: usize, class: Class) -> Memory {
         let Some(offset) = word_of(class) else { return Memory::Used };
-        // SAFETY: the program passes memory of an object; a wild pointer faults, and the thread is thrown
-        // out.
+        // SAFETY: the program passes an object; a wild pointer faults, and the thread is thrown out.
         let (before, word) = unsafe { (peek(address, offset), peek(address + offset, 4)) };
         match (before, word) {
             (_, word) if word == u64::from(USED) => Memory::Used,
@@ -130,8 +127,7 @@ fn word_of(class: Class) -> Option<usize> {
     }
 }
 
-/// Notes in the memory of an object that it has been used, if it is as initialisers make it. Gives what it
-/// was.
+/// Notes in an object's memory that it has been used, if it is as initialisers make it. Gives what it was.
 pub(crate) fn mark_used(address: usize, class: Class) -> Memory {
     let memory = Memory::of(address, class);
     if memory == Memory::New {

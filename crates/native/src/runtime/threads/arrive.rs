@@ -98,6 +98,10 @@ pub(crate) unsafe fn operate_access(runtime: *mut Runtime, access: Access, place
     unsafe {
         if (*runtime).me().state.atomic > 0 {
             (*runtime).step.label.accesses.push(access);
+            if (*runtime).search.watched.any {
+                (*runtime).note_writes(&[access]);
+                (*runtime).touch_groups();
+            }
             if (*runtime).execution.races.enabled {
                 (*runtime).look_for_races(access, Order::Both, place);
             }
@@ -210,7 +214,13 @@ impl Runtime {
             self.refuse(message);
             stop_here();
         }
+        let before = self.step.label.accesses.len();
         self.perform_within_step(operation, place);
+        if self.search.watched.any {
+            let accesses = self.step.label.accesses[before..].to_vec();
+            self.note_writes(&accesses);
+            self.touch_groups();
+        }
     }
 
     /// Does an operation as part of the present step: what it sets, it sets in that.

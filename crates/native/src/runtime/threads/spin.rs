@@ -267,6 +267,14 @@ impl Runtime {
         }
     }
 
+    /// Who writes a location of a group writes the group.
+    #[inline]
+    pub(crate) fn touch_groups(&mut self) {
+        if !self.search.watched.groups.is_empty() {
+            self.search.watched.groups.touch(&mut self.step.label);
+        }
+    }
+
     /// The running thread has made the accesses of its last step.
     #[inline]
     pub(crate) fn look_at_written(&mut self) {

@@ -217,7 +217,7 @@ impl Runtime {
                 self.execution.schedule.depth += 1;
                 if self.search.watched.any {
                     self.note_writes(&[access]);
-                    self.search.watched.groups.touch(&mut self.step.label);
+                    self.touch_groups();
                 }
                 if self.execution.races.enabled {
                     self.look_for_races(access, order, place);
@@ -286,7 +286,7 @@ impl Runtime {
             let accesses = std::mem::take(&mut self.step.label.accesses);
             self.note_writes(&accesses);
             self.step.label.accesses = accesses;
-            self.search.watched.groups.touch(&mut self.step.label);
+            self.touch_groups();
         }
         if self.execution.races.enabled {
             let label = std::mem::take(&mut self.step.label);

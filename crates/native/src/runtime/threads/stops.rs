@@ -12,7 +12,7 @@ use super::script::TakenStep;
 
 /// Why a thread was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum StopReason {
     /// It has run for too long without coming to an operation.
     Hang,
     /// The search may not take longer, or more memory.

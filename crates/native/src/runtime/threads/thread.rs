@@ -205,12 +205,12 @@ impl Thread {
         self.routine
     }
 
-    /// Forgets the coroutine, wherever it is. The rest of the state means nothing until the thread starts, or is
-    /// restored.
+    /// Forgets the coroutine, wherever it is. The rest of the state means nothing until the thread starts, or
+    /// is restored.
     fn reset(&mut self) {
         if std::mem::replace(&mut self.state.status, Status::Absent) != Status::Absent {
-            // SAFETY: the box is ours, and there is one if it was started; nothing on the stack has a destructor
-            // that matters.
+            // SAFETY: the box is ours, and there is one if it was started; nothing on the stack has a
+            // destructor that matters.
             unsafe { (*self.routine).force_reset() };
         }
     }
