@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use mazurka_abs::Settings;
-use mazurka_laws::abs::{Campaign, Checked, check, corpus, run};
+use mazurka_laws::abs::{AbsPrograms, check, corpus};
+use mazurka_laws::{Campaign, Checked, FuzzTarget};
 
 #[test]
 fn random_programs_and_mutants_obey_the_laws() {
@@ -13,12 +14,12 @@ fn random_programs_and_mutants_obey_the_laws() {
         programs: 600,
         time: Some(Duration::from_secs(240)),
         threads: 2,
-        corpus: corpus(),
-        only: None,
     };
-    let outcome = run(&campaign);
+    let target = AbsPrograms { corpus: corpus(), only: None };
+    let outcome = campaign.run(&target);
     if let Some(found) = &outcome.found {
-        panic!("program {}, {:?}: {}\n{}", found.index, found.settings, found.broken, found.text);
+        let (program, broken) = found.smallest();
+        panic!("program {}: {broken}\n{}", found.index, target.text(program));
     }
     assert!(outcome.held >= 400, "only {} programs were small enough: {outcome:?}", outcome.held);
     assert!(outcome.mutants >= 100, "only {} mutants", outcome.mutants);
@@ -26,6 +27,6 @@ fn random_programs_and_mutants_obey_the_laws() {
 
 #[test]
 fn a_program_that_is_none_is_told_from_one_that_obeys() {
-    assert_eq!(check("module M; {", Settings::default(), None, 1), Checked::Wrong);
+    assert_eq!(check("module M; {", Settings::default(), None, 1), Checked::Unfit("not a program"));
     assert_eq!(check("module M; { skip; }", Settings::default(), None, 1), Checked::Holds(1));
 }

@@ -1,4 +1,5 @@
-//! Every shipped program says in a line `// expect: ...` what is to be expected of it, and that is what is found.
+//! Every shipped program says in a line `// expect: ...` what is to be expected of it, and that is what is
+//! found.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

@@ -214,7 +214,7 @@ impl Operation for Act<'_> {
         if step.world.foresee {
             let message =
                 "an Arc whose count or whose last drop matters is not supported by source; use optimal";
-            step.world.fail(Stop::Bound(message.to_owned()));
+            step.world.fail(Stop::Unsupported(message.to_owned()));
         }
         match self.deed {
             Deed::Clone { strong } => self.create(step, strong),

@@ -128,7 +128,7 @@ impl World {
     pub(super) fn begin_unwinding(&mut self) -> u64 {
         if self.foresee {
             let message = "a panic that unwinds over operations is not supported by source; use optimal";
-            self.fail(Stop::Bound(message.to_owned()));
+            self.fail(Stop::Unsupported(message.to_owned()));
         }
         self.label.clear();
         self.count_step(self.running);
