@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use mazurka_abs::{Dialect, Options, Source, compile, files, place, render};
 
 use crate::abs_well_formed::well_formed;
-use crate::campaign::{Broken, Checked, FuzzTarget, Outcome};
+use crate::campaign::{Broken, Checked, FuzzProgram, FuzzTarget, Outcome};
 use crate::random::Random;
 
 /// No text of the size of these takes longer.
@@ -49,6 +49,12 @@ impl AbsTexts {
 /// What is said of a text that was refused with a place.
 pub const REFUSED: &str = "refused";
 
+impl FuzzProgram for (String, Options) {
+    fn text(&self) -> String {
+        self.0.clone()
+    }
+}
+
 impl FuzzTarget for AbsTexts {
     type Program = (String, Options);
     const CLEAN: &'static str = "nothing wrong";
@@ -73,14 +79,6 @@ impl FuzzTarget for AbsTexts {
             Err(_) => "a panic".to_owned(),
         };
         Checked::Breaks(Broken::law(wrong))
-    }
-
-    fn text(&self, program: &Self::Program) -> String {
-        program.0.clone()
-    }
-
-    fn corpus(&self) -> Option<String> {
-        None
     }
 
     fn summary(&self, outcome: &Outcome<Self::Program>) -> String {

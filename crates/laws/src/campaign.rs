@@ -13,13 +13,37 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use mazurka_explore::{Algorithm, Order};
+use mazurka_litmus::ast::Ast;
+use mazurka_litmus::print;
 
 use crate::random::Random;
+use crate::shrink;
+
+/// Something that is drawn.
+pub trait FuzzProgram: Clone + Send {
+    /// Its text.
+    fn text(&self) -> String;
+
+    /// Programs that are a little smaller, the best ones first.
+    fn smaller(&self) -> Vec<Self> {
+        Vec::new()
+    }
+}
+
+impl FuzzProgram for Ast {
+    fn text(&self) -> String {
+        print(self)
+    }
+
+    fn smaller(&self) -> Vec<Ast> {
+        shrink::smaller(self)
+    }
+}
 
 /// What a campaign is about: the programs that are drawn, and the laws that each of them obeys.
 pub trait FuzzTarget: Sync {
     /// What is drawn.
-    type Program: Clone + Send;
+    type Program: FuzzProgram;
     /// So many programs are checked together, where that is cheaper.
     const BATCH: u64 = 1;
     /// What is said if no law is broken.
@@ -41,16 +65,10 @@ pub trait FuzzTarget: Sync {
         Box::new(batch.iter().map(|(program, seed)| self.check(program, *seed)))
     }
 
-    /// Programs that are a little smaller, the best ones first.
-    fn smaller(&self, _: &Self::Program) -> Vec<Self::Program> {
-        Vec::new()
-    }
-
-    /// The text of a program.
-    fn text(&self, program: &Self::Program) -> String;
-
     /// What programs are made of, if that is worth a line.
-    fn corpus(&self) -> Option<String>;
+    fn corpus(&self) -> Option<String> {
+        None
+    }
 
     /// The lines that tell what came of a campaign.
     fn summary(&self, outcome: &Outcome<Self::Program>) -> String;
@@ -270,7 +288,7 @@ impl Campaign {
 fn shrink<T: FuzzTarget>(target: &T, program: &T::Program, seed: u64) -> Option<(T::Program, Broken)> {
     let mut best: Option<(T::Program, Broken)> = None;
     loop {
-        let smaller = target.smaller(best.as_ref().map_or(program, |(program, _)| program));
+        let smaller = best.as_ref().map_or(program, |(program, _)| program).smaller();
         let next = smaller.into_iter().find_map(|smaller| match target.check(&smaller, seed) {
             Checked::Breaks(broken) => Some((smaller, broken)),
             _ => None,
@@ -285,6 +303,16 @@ fn shrink<T: FuzzTarget>(target: &T, program: &T::Program, seed: u64) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl FuzzProgram for u64 {
+        fn text(&self) -> String {
+            self.to_string()
+        }
+
+        fn smaller(&self) -> Vec<u64> {
+            vec![self / 2, self - 1]
+        }
+    }
 
     /// The numbers themselves, which have to be below a bound.
     struct Numbers {
@@ -302,18 +330,6 @@ mod tests {
         fn check(&self, program: &u64, _: u64) -> Checked {
             self.checked.lock().unwrap().push(*program);
             if *program < self.bound { Checked::Holds(1) } else { Checked::Breaks(Broken::law("large")) }
-        }
-
-        fn smaller(&self, program: &u64) -> Vec<u64> {
-            vec![program / 2, program - 1]
-        }
-
-        fn text(&self, program: &u64) -> String {
-            program.to_string()
-        }
-
-        fn corpus(&self) -> Option<String> {
-            None
         }
 
         fn summary(&self, _: &Outcome<u64>) -> String {

@@ -2,12 +2,11 @@
 
 use mazurka_explore::Algorithm;
 use mazurka_litmus::ast::Ast;
-use mazurka_litmus::{Source, compile, print};
+use mazurka_litmus::{Source, compile};
 
 use crate::campaign::{Checked, FuzzTarget, Outcome};
 use crate::corpus::Seed;
 use crate::random::Random;
-use crate::shrink::smaller;
 use crate::{Build, OneAlgorithm, check, check_one, conditional, generate, mutate};
 
 /// What programs are checked under.
@@ -57,14 +56,6 @@ impl FuzzTarget for MazPrograms {
             None => check(ast, self.build, seed),
             Some(only) => check_one(ast, only, self.build, seed),
         }
-    }
-
-    fn smaller(&self, ast: &Ast) -> Vec<Ast> {
-        smaller(ast)
-    }
-
-    fn text(&self, ast: &Ast) -> String {
-        print(ast)
     }
 
     fn corpus(&self) -> Option<String> {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use mazurka_explore::{Algorithm, Limits, Options, Order, Rules};
 use mazurka_litmus::ast::Ast;
-use mazurka_litmus::{Source, compile, print};
+use mazurka_litmus::{Source, compile};
 use mazurka_native::driver::{Built, Request, build};
 use mazurka_native::runtime::{self, MainExits, Native, NativeRun, Races, load, stub_assembly};
 use mazurka_oracle::{Budget, truth};
@@ -89,10 +89,6 @@ impl FuzzTarget for CPrograms {
                 Err(checked) => checked,
             }
         }))
-    }
-
-    fn text(&self, ast: &Ast) -> String {
-        print(ast)
     }
 
     fn corpus(&self) -> Option<String> {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use mazurka_abs::Settings;
 use mazurka_laws::abs::{AbsPrograms, check, corpus};
-use mazurka_laws::{Campaign, Checked, FuzzTarget};
+use mazurka_laws::campaign::FuzzProgram;
+use mazurka_laws::{Campaign, Checked};
 
 #[test]
 fn random_programs_and_mutants_obey_the_laws() {
@@ -15,11 +16,10 @@ fn random_programs_and_mutants_obey_the_laws() {
         time: Some(Duration::from_secs(240)),
         threads: 2,
     };
-    let target = AbsPrograms { corpus: corpus(), only: None };
-    let outcome = campaign.run(&target);
+    let outcome = campaign.run(&AbsPrograms { corpus: corpus(), only: None });
     if let Some(found) = &outcome.found {
         let (program, broken) = found.smallest();
-        panic!("program {}: {broken}\n{}", found.index, target.text(program));
+        panic!("program {}: {broken}\n{}", found.index, program.text());
     }
     assert!(outcome.held >= 400, "only {} programs were small enough: {outcome:?}", outcome.held);
     assert!(outcome.mutants >= 100, "only {} mutants", outcome.mutants);

@@ -14,7 +14,7 @@ fn whatever_a_text_says_it_is_accepted_or_refused() {
     let outcome = Campaign { seed, first: 0, programs: texts, time: None, threads: 1 }.run(&target);
     println!("{}", target.summary(&outcome));
     if let Some(found) = &outcome.found {
-        panic!("text {} of seed {seed}: {}\n{}", found.index, found.broken, target.text(&found.program));
+        panic!("text {} of seed {seed}: {}\n{}", found.index, found.broken, found.program.0);
     }
     let (accepted, refused) = (outcome.held, outcome.unfit.get(REFUSED).copied().unwrap_or(0));
     assert_eq!(accepted + refused, texts);

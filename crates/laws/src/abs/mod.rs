@@ -12,7 +12,7 @@ use mazurka_explore::{Algorithm, Rules};
 use mazurka_oracle::{Budget, truth};
 use mazurka_program::{Footprints, Program};
 
-use crate::campaign::{Broken, Checked, FuzzTarget, NOT_A_PROGRAM, Outcome};
+use crate::campaign::{Broken, Checked, FuzzProgram, FuzzTarget, NOT_A_PROGRAM, Outcome};
 use crate::diamonds::{self, Walks};
 use crate::laws::{INCONSISTENT, in_orders, obeys};
 use crate::maz::ALL;
@@ -47,10 +47,24 @@ enum ProgramText {
 }
 
 impl AbsProgram {
-    fn text(&self) -> String {
+    fn code(&self) -> String {
         match &self.text {
             ProgramText::Fresh(draft) => draft.text(),
             ProgramText::Mutant(text) => text.clone(),
+        }
+    }
+}
+
+impl FuzzProgram for AbsProgram {
+    fn text(&self) -> String {
+        format!("// under {:?}\n{}", self.settings, self.code())
+    }
+
+    fn smaller(&self) -> Vec<AbsProgram> {
+        let fresh = |draft| AbsProgram { text: ProgramText::Fresh(draft), settings: self.settings };
+        match &self.text {
+            ProgramText::Fresh(draft) => draft.smaller().map(fresh).collect(),
+            ProgramText::Mutant(_) => Vec::new(),
         }
     }
 }
@@ -68,19 +82,7 @@ impl FuzzTarget for AbsPrograms {
     }
 
     fn check(&self, program: &AbsProgram, seed: u64) -> Checked {
-        check(&program.text(), program.settings, self.only, seed)
-    }
-
-    fn smaller(&self, program: &AbsProgram) -> Vec<AbsProgram> {
-        let fresh = |draft| AbsProgram { text: ProgramText::Fresh(draft), settings: program.settings };
-        match &program.text {
-            ProgramText::Fresh(draft) => draft.smaller().map(fresh).collect(),
-            ProgramText::Mutant(_) => Vec::new(),
-        }
-    }
-
-    fn text(&self, program: &AbsProgram) -> String {
-        format!("// under {:?}\n{}", program.settings, program.text())
+        check(&program.code(), program.settings, self.only, seed)
     }
 
     fn corpus(&self) -> Option<String> {

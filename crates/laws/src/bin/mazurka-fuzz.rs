@@ -6,6 +6,7 @@ use std::time::Duration;
 use mazurka_explore::Algorithm;
 use mazurka_laws::abs::{self, AbsPrograms};
 use mazurka_laws::abs_text::{self, AbsTexts};
+use mazurka_laws::campaign::FuzzProgram;
 use mazurka_laws::closures::Closures;
 use mazurka_laws::maz::MazPrograms;
 use mazurka_laws::repairs::broken_builds;
@@ -102,9 +103,9 @@ fn fuzz<T: FuzzTarget>(campaign: &Campaign, target: &T) -> bool {
     };
     println!("{} {} of seed {seed}: {}", T::BROKEN, found.index, found.broken);
     println!("again: mazurka-fuzz{} --seed {seed} --first {} --programs 1", target.options(), found.index);
-    println!("--- as found\n{}", target.text(&found.program));
+    println!("--- as found\n{}", found.program.text());
     if let Some((program, broken)) = &found.shrunk {
-        println!("--- made small: {broken}\n{}", target.text(program));
+        println!("--- made small: {broken}\n{}", program.text());
     }
     true
 }

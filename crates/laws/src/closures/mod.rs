@@ -30,7 +30,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mazurka_explore::{Algorithm, Limits, Options, Order, Rules};
 use mazurka_litmus::ast::Ast;
-use mazurka_litmus::{Litmus, Source, compile, print};
+use mazurka_litmus::{Litmus, Source, compile};
 use mazurka_oracle::{Budget, TooMuch, truth};
 use mazurka_program::{FailureKind, Footprints, Program, Stop};
 
@@ -40,7 +40,7 @@ use crate::corpus::Seed;
 use crate::diamonds::{self, Walks};
 use crate::laws::{INCONSISTENT, in_orders, obeys};
 use crate::random::Random;
-use crate::{generate, maz, shrink};
+use crate::{generate, maz};
 use program::{ClosureProgram, MainThread, Shape};
 
 /// Random programs as closures, half of them mutants.
@@ -62,14 +62,6 @@ impl FuzzTarget for Closures {
 
     fn check(&self, ast: &Ast, seed: u64) -> Checked {
         check(ast, seed)
-    }
-
-    fn smaller(&self, ast: &Ast) -> Vec<Ast> {
-        shrink::smaller(ast)
-    }
-
-    fn text(&self, ast: &Ast) -> String {
-        print(ast)
     }
 
     fn corpus(&self) -> Option<String> {
