@@ -13,7 +13,8 @@ enum Sizes {
     None,
     /// The variable `n` of the main block.
     N,
-    /// The same, and a list of inputs as long, which begins like this and goes on with larger and larger numbers.
+    /// The same, and a list of inputs as long, which begins like this and goes on with larger and larger
+    /// numbers.
     Inputs(&'static [u32]),
     /// A line a writer.
     Writers,
@@ -86,7 +87,8 @@ fn with_n(text: &str, n: u32) -> Result<String, String> {
     between(text, "\n  Int n = ", ";", &n.to_string())
 }
 
-/// A text with what stands between two parts of it replaced; the last place of that kind, which is in the main block.
+/// A text with what stands between two parts of it replaced; the last place of that kind, which is in the
+/// main block.
 fn between(text: &str, before: &str, after: &str, new: &str) -> Result<String, String> {
     let place = text.rfind(before).map(|at| at + before.len());
     let ends = place.and_then(|from| Some((from, from + text[from..].find(after)?)));

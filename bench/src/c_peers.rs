@@ -1,5 +1,6 @@
-//! The C programs of `bench/c` beside other checkers of C, if they are installed: how many executions each explores, how many in
-//! a second, and the ratio. All run one after the other, under sequential consistency, each as a command of its own.
+//! The C programs of `bench/c` beside other checkers of C, if they are installed: how many executions each
+//! explores, how many in a second, and the ratio. All run one after the other, under sequential consistency,
+//! each as a command of its own.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

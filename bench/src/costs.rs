@@ -1,5 +1,5 @@
-//! What the newer algorithms cost beside those they are made of, on the same program in the same run: time a complete execution
-//! beside `optimal`'s, and steps a second of `convergent` beside `naive`'s.
+//! What the newer algorithms cost beside those they are made of, on the same program in the same run: time a
+//! complete execution beside `optimal`'s, and steps a second of `convergent` beside `naive`'s.
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,13 +1,13 @@
 //! What an execution costs.
 //!
-//! `mazurka-bench` prints tables of time an execution and an event, for traces of 10 to 10,000 events and for 2 to 64
-//! processes. `mazurka-bench --instructions` counts instructions instead, by running itself under valgrind: slower, but
-//! the same on a noisy machine. Each figure is a difference of two searches of different length, so that starting up
-//! does not count.
+//! `mazurka-bench` prints tables of time an execution and an event, for traces of 10 to 10,000 events and for
+//! 2 to 64 processes. `mazurka-bench --instructions` counts instructions instead, by running itself under
+//! valgrind: slower, but the same on a noisy machine. Each figure is a difference of two searches of
+//! different length, so that starting up does not count.
 //!
-//! `mazurka-bench --abs` runs the programs of `bench/abs` and compares their counts with those of `bench/abs/expected.tsv`.
-//! `mazurka-bench --costs` prints what the newer algorithms cost beside `optimal` and `naive`.
-//! `mazurka-bench --c-peers` runs C programs beside Nidhugg and GenMC, if these are installed.
+//! `mazurka-bench --abs` runs the programs of `bench/abs` and compares their counts with those of
+//! `bench/abs/expected.tsv`. `mazurka-bench --costs` prints what the newer algorithms cost beside `optimal`
+//! and `naive`. `mazurka-bench --c-peers` runs C programs beside Nidhugg and GenMC, if these are installed.
 //! `mazurka-bench --papers` prints the tables of the papers beside what is done here (`docs/papers.md`).
 
 mod c_peers;
@@ -172,7 +172,8 @@ fn tables(unit: &str, measure: fn(Search) -> f64) {
     }
 }
 
-/// What the search keeps, as it goes on: `source` as much as the longest execution needs, `optimal` also what is planned.
+/// What the search keeps, as it goes on: `source` as much as the longest execution needs, `optimal` also what
+/// is planned.
 fn memory_table() {
     println!("\nmemory: 9 writers of one variable, ended after so many executions: source flat");
     println!("{:>10} {:>10} {:>14} {:>14}", "executions", "algorithm", "bytes kept", "wakeup nodes");

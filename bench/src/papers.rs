@@ -1,9 +1,11 @@
-//! The tables of the papers beside what is done here: published, as published here, and by the sound algorithms.
+//! The tables of the papers beside what is done here: published, as published here, and by the sound
+//! algorithms.
 //!
-//! `bench/papers/published.tsv` has the numbers of executions and states that the papers print, as they print them: `3k` is rounded
-//! up, `>13k` was the count when the time was up. Sources of most programs were not published, so ours (`bench/abs`,
-//! `bench/litmus`) are programs of the same description, of which closed forms and event counts agree with the papers'. Every
-//! difference that is understood is told in a line below the table.
+//! `bench/papers/published.tsv` has the numbers of executions and states that the papers print, as they print
+//! them: `3k` is rounded up, `>13k` was the count when the time was up. Sources of most programs were not
+//! published, so ours (`bench/abs`, `bench/litmus`) are programs of the same description, of which closed
+//! forms and event counts agree with the papers'. Every difference that is understood is told in a line below
+//! the table.
 
 mod known;
 
@@ -188,8 +190,8 @@ impl Row {
         }
     }
 
-    /// Whether a search has the figures of the paper: of a form as published the states too, if the paper tells them; the sound
-    /// algorithms are compared only where the row's algorithm is one of them.
+    /// Whether a search has the figures of the paper: of a form as published the states too, if the paper
+    /// tells them; the sound algorithms are compared only where the row's algorithm is one of them.
     fn agrees(&self, algorithm: Algorithm, found: &Found) -> bool {
         let executions = !found.early && is(&self.executions, found.counts.complete);
         match algorithm.published() {
@@ -198,8 +200,9 @@ impl Row {
         }
     }
 
-    /// The states of a search as the row's paper counts them, where ours can be counted so: the nodes of the search tree
-    /// from the state after the main block on; ISSTA'19 leaves out those in which nothing is enabled.
+    /// The states of a search as the row's paper counts them, where ours can be counted so: the nodes of the
+    /// search tree from the state after the main block on; ISSTA'19 leaves out those in which nothing is
+    /// enabled.
     fn states_of(&self, found: &Found) -> u64 {
         match self.paper.as_str() {
             "ISSTA'19" => found.counts.events.saturating_sub(found.counts.complete),
@@ -265,7 +268,8 @@ fn search(ours: &Ours, algorithm: Algorithm) -> Result<Found, String> {
     }
 }
 
-/// The table, in Markdown, with what is known of the differences below it. Says whether every search could be run.
+/// The table, in Markdown, with what is known of the differences below it. Says whether every search could be
+/// run.
 pub fn table() -> Result<(String, bool), String> {
     let begun = Instant::now();
     let (mut searches, mut right) = (Searches::default(), true);

@@ -1,4 +1,5 @@
-//! The programs of `bench/abs` have exactly the counts of `bench/abs/expected.tsv`, and are of the sizes that are asked for.
+//! The programs of `bench/abs` have exactly the counts of `bench/abs/expected.tsv`, and are of the sizes that
+//! are asked for.
 
 use mazurka_abs::{Options, Source, compile};
 use mazurka_bench::abs_programs::program;

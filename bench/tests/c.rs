@@ -1,5 +1,5 @@
-//! The programs of `bench/c` have exactly the counts of `bench/c/expected.tsv`, with threads created in either order; small
-//! ones are held against brute force too.
+//! The programs of `bench/c` have exactly the counts of `bench/c/expected.tsv`, with threads created in
+//! either order; small ones are held against brute force too.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -164,8 +164,8 @@ fn examples() -> Vec<PathBuf> {
     found
 }
 
-/// Every example says in a line `// expect: ...` what is to be expected of it, and that is what is found. Some say in a line
-/// `// executions: ...` how many complete executions there are.
+/// Every example says in a line `// expect: ...` what is to be expected of it, and that is what is found.
+/// Some say in a line `// executions: ...` how many complete executions there are.
 #[test]
 fn examples_do_what_they_say() {
     let _alone = alone();
@@ -187,7 +187,8 @@ fn examples_do_what_they_say() {
             for algorithm in [Algorithm::Source, Algorithm::Optimal, Algorithm::OptimalObservers] {
                 let mut kinds = Kinds::default();
                 let summary = explore(&program, algorithm, &Options::default(), &mut kinds);
-                // Condition variables need to be run to know what they touch, so `source` says that it can't have them.
+                // Condition variables need to be run to know what they touch, so `source` says that it can't
+                // have them.
                 let refused = summary.not_exhaustive.as_ref().is_some_and(|reason| {
                     algorithm == Algorithm::Source && reason.to_string().contains("not supported by source")
                 });

@@ -61,7 +61,8 @@ fn optimal_completes_each_trace_once_and_blocks_nothing() {
     }
 }
 
-/// Programs with mailboxes: statically a receive depends on every send to its mailbox, so `source` has finer classes.
+/// Programs with mailboxes: statically a receive depends on every send to its mailbox, so `source` has finer
+/// classes.
 const MAILBOXES: [&str; 3] = ["lock", "selective", "not_selective"];
 
 #[test]

@@ -1,4 +1,5 @@
-//! Under `optimal+observers` the benchmark programs have exactly the counts of `bench/litmus/expected_observers.tsv`.
+//! Under `optimal+observers` the benchmark programs have exactly the counts of
+//! `bench/litmus/expected_observers.tsv`.
 
 use std::path::PathBuf;
 

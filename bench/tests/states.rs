@@ -1,8 +1,10 @@
-//! The programs of `bench/abs` under `optimal+observers` and `convergent`, with dead variables and without: exactly the counts of
-//! `bench/abs/expected_states.tsv`, which has the published ones of ISSTA'19 (its ODPOR^ob, DPOR_cs and ODPOR_cs^ob) beside.
+//! The programs of `bench/abs` under `optimal+observers` and `convergent`, with dead variables and without:
+//! exactly the counts of `bench/abs/expected_states.tsv`, which has the published ones of ISSTA'19 (its
+//! ODPOR^ob, DPOR_cs and ODPOR_cs^ob) beside.
 //!
-//! `observers` is the number of classes modulo observers, which `-` leaves out; `final_states` and `living_final_states` are what
-//! `convergent` completes, the latter without dead variables. Where these programs end, everything is dead: one is left.
+//! `observers` is the number of classes modulo observers, which `-` leaves out; `final_states` and
+//! `living_final_states` are what `convergent` completes, the latter without dead variables. Where these
+//! programs end, everything is dead: one is left.
 
 use mazurka_abs::{Abs, Dependence, Options as Reading, Settings, Source, compile};
 use mazurka_bench::abs_programs;

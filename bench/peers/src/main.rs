@@ -1,8 +1,8 @@
 //! The library beside loom and shuttle, on the same programs in one run.
 //!
-//! `mazurka-peers [--seconds S] [PART OF A NAME]` prints a line a program: how many executions each tool needs, how many
-//! it runs in a second of CPU time, and the ratios of those rates. The last lines compare them with what is promised;
-//! the exit status is 1 if a promise is not kept.
+//! `mazurka-peers [--seconds S] [PART OF A NAME]` prints a line a program: how many executions each tool
+//! needs, how many it runs in a second of CPU time, and the ratios of those rates. The last lines compare
+//! them with what is promised; the exit status is 1 if a promise is not kept.
 
 mod measure;
 mod programs;

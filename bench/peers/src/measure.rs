@@ -1,7 +1,7 @@
 //! Executions and the CPU time that they took.
 //!
-//! Each measurement has a process of its own. Checkers leave things behind in theirs: shuttle a panic hook, which prints
-//! two lines for each thread that loom discards.
+//! Each measurement has a process of its own. Checkers leave things behind in theirs: shuttle a panic hook,
+//! which prints two lines for each thread that loom discards.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -20,7 +20,8 @@ pub struct Measurement {
     pub rate: f64,
 }
 
-/// Measures in another process; `None` if the tool can't run the program or fails, which its own output explains.
+/// Measures in another process; `None` if the tool can't run the program or fails, which its own output
+/// explains.
 pub fn measure_apart(tool: Tool, case: &Case, at_least: Duration) -> Option<Measurement> {
     if !tool.supports(case.program) {
         return None;

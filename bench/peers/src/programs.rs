@@ -1,8 +1,9 @@
 //! The programs, written once, and how many executions each needs.
 //!
-//! `text.rs` is included in one module a tool, with that tool's `sync` and `thread`: the tools run the same text. All
-//! atomics are sequentially consistent, because that is what the counts are about. `Arc` is the standard library's:
-//! loom's own would have it explore the orders in which reference counts change, which no program here can see.
+//! `text.rs` is included in one module a tool, with that tool's `sync` and `thread`: the tools run the same
+//! text. All atomics are sequentially consistent, because that is what the counts are about. `Arc` is the
+//! standard library's: loom's own would have it explore the orders in which reference counts change, which no
+//! program here can see.
 
 /// A program and its size.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +41,9 @@ const fn case(name: &'static str, program: Program, traces: u64) -> Case {
     Case { name, program, traces }
 }
 
-/// The counts have closed forms: n! for `lastwrite`, (n+1)! for `floating_read`, the central trinomial coefficient of 2n
-/// for `fib_bench`, (tk)!/(k!)^t for the orders in which a lock is taken or messages arrive.
+/// The counts have closed forms: n! for `lastwrite`, (n+1)! for `floating_read`, the central trinomial
+/// coefficient of 2n for `fib_bench`, (tk)!/(k!)^t for the orders in which a lock is taken or messages
+/// arrive.
 pub const CASES: [Case; 14] = [
     case("store_buffering", Program::StoreBuffering, 3),
     case("lastwrite 4", Program::LastWrite { writers: 4 }, 24),

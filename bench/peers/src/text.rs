@@ -1,5 +1,5 @@
-// The programs, over the `sync` and `thread` of a crate that is called `tool` where this is included. It is a file and no
-// macro, so that each operation has a line of its own, as in programs that people write.
+// The programs, over the `sync` and `thread` of a crate that is called `tool` where this is included. It is a
+// file and no macro, so that each operation has a line of its own, as in programs that people write.
 
 use std::sync::Arc;
 
@@ -102,7 +102,8 @@ fn mutex_counter(threads: usize, rounds: usize) {
     assert_eq!(*counter.lock().unwrap(), threads * rounds);
 }
 
-/// `main` counts the messages instead of waiting for the end: in loom a receiver without senders is a deadlock.
+/// `main` counts the messages instead of waiting for the end: in loom a receiver without senders is a
+/// deadlock.
 fn channel(producers: usize, messages: usize) {
     let (sender, receiver) = mpsc::channel();
     let spawn = |producer| {

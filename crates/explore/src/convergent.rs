@@ -1,19 +1,23 @@
-//! `convergent`: every final state once, by merging equal states. Ours: what papers 001 (ISSTA'19) and 004 (CAV'17) aim at.
+//! `convergent`: every final state once, by merging equal states. Ours: what papers 001 (ISSTA'19) and 004
+//! (CAV'17) aim at.
 //!
-//! Those papers cut an execution of DPOR where a state comes again that was explored elsewhere. But races are found in the
-//! executions themselves: those that would have been met only behind the cut are never reversed, and behaviours are lost
-//! (corpus/cx01.maz with 3 steps; corpus/cx10.maz, cx11.maz and cx12.maz for 001). Repair: no races and no clocks. States
-//! are the nodes of an acyclic graph, and each node knows the records of all steps below it, merged or not. The set of processes
-//! to explore from a node grows until it is persistent with respect to those records; sleep sets avoid repeated steps.
-//! docs/soundness.md has the proof, and the laws compare it with brute force on programs and mutants of those that broke others.
+//! Those papers cut an execution of DPOR where a state comes again that was explored elsewhere. But races are
+//! found in the executions themselves: those that would have been met only behind the cut are never reversed,
+//! and behaviours are lost (corpus/cx01.maz with 3 steps; corpus/cx10.maz, cx11.maz and cx12.maz for 001).
+//! Repair: no races and no clocks. States are the nodes of an acyclic graph, and each node knows the records
+//! of all steps below it, merged or not. The set of processes to explore from a node grows until it is
+//! persistent with respect to those records; sleep sets avoid repeated steps. docs/soundness.md has the
+//! proof, and the laws compare it with brute force on programs and mutants of those that broke others.
 //!
-//! States are merged where they are equal up to renaming, and what is known of the one is renamed ([`renaming`]); of front ends
-//! that can't rename, where they are equal with their names ([`NamedStates`](mazurka_program::NamedStates)). Final states are counted up to renaming
+//! States are merged where they are equal up to renaming, and what is known of the one is renamed
+//! ([`renaming`]); of front ends that can't rename, where they are equal with their names
+//! ([`NamedStates`](mazurka_program::NamedStates)). Final states are counted up to renaming
 //! ([`States`](mazurka_program::States)).
 //!
-//! Invariants, looked at in debug builds, where the search ends if one does not hold: who sleeps is enabled, and its step does
-//! what its record says; states that are merged have the same processes enabled; a state that is being explored is not
-//! explored within itself; there are as many complete and assumed executions as final states.
+//! Invariants, looked at in debug builds, where the search ends if one does not hold: who sleeps is enabled,
+//! and its step does what its record says; states that are merged have the same processes enabled; a state
+//! that is being explored is not explored within itself; there are as many complete and assumed executions as
+//! final states.
 
 mod guess;
 mod records;
@@ -25,6 +29,7 @@ use std::ops::ControlFlow;
 
 use mazurka_program::{Location, ProcessId, ProcessSet, Renamed};
 
+use crate::frame::Search;
 use crate::walk::Walk;
 use crate::{Ending, NotExhaustive, Order, Summary};
 use guess::{Guesses, Here};
@@ -56,7 +61,7 @@ crate::rules::switches! {
 }
 
 pub(crate) fn search(walk: Walk<'_>) -> Summary {
-    let mut search = Search {
+    let search = ConvergentSearch {
         walk,
         records: Records::default(),
         canon: Canon::default(),
@@ -68,11 +73,7 @@ pub(crate) fn search(walk: Walk<'_>) -> Summary {
         bytes: Vec::new(),
         guesses: Guesses::default(),
     };
-    // The answer is in the summary: a search that ends early has noted why.
-    let ended = search.run();
-    let _ = search.note_memory();
-    let _ = search.assert(ended.is_break() || search.counts_agree(), "a final state was counted twice");
-    search.walk.summary()
+    search.summary()
 }
 
 /// A process that sleeps, with what its step would do, all its outcomes together.
@@ -96,7 +97,8 @@ struct Node {
     persistent: Vec<ProcessId>,
     /// Those of `T` that have been explored, each with its step.
     explored: Vec<Sleeper>,
-    /// The outcomes of the step that is being explored: how many, how many have been begun, and what these did.
+    /// The outcomes of the step that is being explored: how many, how many have been begun, and what these
+    /// did.
     alternatives: u32,
     tried: u32,
     /// The outcome that was begun with.
@@ -119,7 +121,7 @@ impl Node {
     }
 }
 
-struct Search<'a> {
+struct ConvergentSearch<'a> {
     walk: Walk<'a>,
     records: Records,
     canon: Canon,
@@ -134,7 +136,11 @@ struct Search<'a> {
     guesses: Guesses,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> for ConvergentSearch<'a> {
+    fn walk(&mut self) -> &mut Walk<'a> {
+        &mut self.walk
+    }
+
     fn run(&mut self) -> ControlFlow<()> {
         self.scout()?;
         self.enter(Vec::new())?;
@@ -144,9 +150,17 @@ impl Search<'_> {
                 self.leave()?;
             }
         }
-        ControlFlow::Continue(())
+        self.assert(self.counts_agree(), "a final state was counted twice")
     }
 
+    fn memory(&mut self) -> usize {
+        let states = self.store.memory() + self.records.memory() + self.canon.memory() + self.finals_memory;
+        self.walk.counts.state_memory = states as u64;
+        states + self.nodes.capacity() * size_of::<Node>()
+    }
+}
+
+impl ConvergentSearch<'_> {
     /// Runs the program once, to guess what processes do. It is no part of the search.
     fn scout(&mut self) -> ControlFlow<()> {
         while !self.walk.too_deep()
@@ -161,7 +175,8 @@ impl Search<'_> {
         ControlFlow::Continue(())
     }
 
-    /// Takes the next outcome of the process at hand, or goes on to the next process of `T`. Says whether there was any.
+    /// Takes the next outcome of the process at hand, or goes on to the next process of `T`. Says whether
+    /// there was any.
     fn advance(&mut self) -> ControlFlow<(), bool> {
         let level = self.nodes.len() - 1;
         let node = &mut self.nodes[level];
@@ -223,7 +238,8 @@ impl Search<'_> {
         asleep
     }
 
-    /// Enters the present state: merges it with one that is known, ends the execution, or begins to explore it.
+    /// Enters the present state: merges it with one that is known, ends the execution, or begins to explore
+    /// it.
     fn enter(&mut self, asleep: Vec<Sleeper>) -> ControlFlow<()> {
         if !comparable_state(&mut *self.walk.run, &mut self.present) {
             return self.walk.stop(NotExhaustive::Internal("the front end has no states with names"));
@@ -263,7 +279,8 @@ impl Search<'_> {
         self.open(state, names, asleep)
     }
 
-    /// The records of all that is below a state, in the present names, if it was explored and nobody slept who is awake now.
+    /// The records of all that is below a state, in the present names, if it was explored and nobody slept
+    /// who is awake now.
     fn known_below(
         &mut self,
         state: StateId,
@@ -284,8 +301,9 @@ impl Search<'_> {
         }
     }
 
-    /// The execution came back to a state that is being explored. What is below that one is not known yet, so the search will not
-    /// be exhaustive; but it goes on, and with everybody, for whoever runs in a circle must not keep the others from running.
+    /// The execution came back to a state that is being explored. What is below that one is not known yet, so
+    /// the search will not be exhaustive; but it goes on, and with everybody, for whoever runs in a circle
+    /// must not keep the others from running.
     fn come_back_to(&mut self, depth: usize) -> ControlFlow<()> {
         self.walk.miss(NotExhaustive::Cycle(self.walk.trace.len() - depth));
         self.walk.end(Ending::Blocked)?;
@@ -326,7 +344,8 @@ impl Search<'_> {
         ControlFlow::Continue(())
     }
 
-    /// Nobody is awake: the execution ends here. What is pending is recorded, for it may conflict with what was done above.
+    /// Nobody is awake: the execution ends here. What is pending is recorded, for it may conflict with what
+    /// was done above.
     fn end_at(&mut self, node: &mut Node) -> ControlFlow<()> {
         node.asleep.iter().for_each(|sleeper| node.records.insert(sleeper.step));
         if self.walk.options.rules.shared.waiting_races {
@@ -379,7 +398,8 @@ impl Search<'_> {
         if self.walk.look_is_due() { self.walk.look_between() } else { ControlFlow::Continue(()) }
     }
 
-    /// What lies behind the last step of the last node is known: `T` grows by those whose steps there conflict with it.
+    /// What lies behind the last step of the last node is known: `T` grows by those whose steps there
+    /// conflict with it.
     fn close_edge(&mut self, below: &[u64]) {
         let Some(level) = self.nodes.len().checked_sub(1) else { return };
         let Some(step) = self.nodes[level].step else { return };
@@ -395,16 +415,16 @@ impl Search<'_> {
         node.records.insert(step);
     }
 
-    /// Whether a process waits at a node for a guard that the step writes. Then its next step can't come before the step, for
-    /// whatever else writes the guard conflicts with the step too.
+    /// Whether a process waits at a node for a guard that the step writes. Then its next step can't come
+    /// before the step, for whatever else writes the guard conflicts with the step too.
     fn waits_for(&self, level: usize, process: ProcessId, step: RecordId) -> bool {
         let waiting = &self.nodes[level].waiting;
         let guard = waiting.iter().find(|(waiting, _)| *waiting == process).and_then(|(_, guard)| *guard);
         guard.is_some_and(|guard| self.records.get(step).writes(guard))
     }
 
-    /// `need(q, R)`: a step of `q` may come before those of `T`. If `q` is enabled, `T` must have it; else some process that
-    /// can create or enable it.
+    /// `need(q, R)`: a step of `q` may come before those of `T`. If `q` is enabled, `T` must have it; else
+    /// some process that can create or enable it.
     fn need(&mut self, level: usize, process: ProcessId, below: &[u64], asked: &mut ProcessSet) {
         let mut rest = vec![process];
         while let Some(q) = rest.pop() {
@@ -463,13 +483,8 @@ impl Search<'_> {
         self.walk.pick(|process| awake.contains(process))
     }
 
-    fn note_memory(&mut self) -> ControlFlow<()> {
-        let states = self.store.memory() + self.records.memory() + self.canon.memory() + self.finals_memory;
-        self.walk.counts.state_memory = states as u64;
-        self.walk.note_memory(states + self.nodes.capacity() * size_of::<Node>())
-    }
-
-    /// In debug builds, ends the search if an invariant does not hold: builds that are broken on purpose get here.
+    /// In debug builds, ends the search if an invariant does not hold: builds that are broken on purpose get
+    /// here.
     fn assert(&mut self, holds: bool, what: &'static str) -> ControlFlow<()> {
         if cfg!(debug_assertions) && !holds {
             return self.walk.stop(NotExhaustive::Internal(what));

@@ -28,17 +28,19 @@ pub enum Ending {
 
 /// Who wants to know of executions.
 pub trait Monitor<R: Run> {
-    /// Called at the end of each execution, with the run still there: its failures, its state, its waiting processes.
+    /// Called at the end of each execution, with the run still there: its failures, its state, its waiting
+    /// processes.
     ///
     /// Must leave the run as it is. To break ends the search.
     fn execution(&mut self, ending: Ending, trace: &Trace, run: &R, counts: &Counts) -> ControlFlow<()>;
 
-    /// Called when the search begins again from the start ([`Program::begin_again`]): the executions told of so far are no
-    /// part of it, though what failed in them did fail.
+    /// Called when the search begins again from the start ([`Program::begin_again`]): the executions told of
+    /// so far are no part of it, though what failed in them did fail.
     fn begin_again(&mut self) {}
 
-    /// Called now and then (not at each step), with the share of the search that is behind us, as far as it can be
-    /// told: branches not found yet make it less. To break ends the search, also within a long execution.
+    /// Called now and then (not at each step), with the share of the search that is behind us, as far as it
+    /// can be told: branches not found yet make it less. To break ends the search, also within a long
+    /// execution.
     fn progress(&mut self, _counts: &Counts, _share: f64) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
@@ -53,7 +55,8 @@ impl<R: Run> Monitor<R> for NoMonitor {
     }
 }
 
-/// A monitor of runs whose type a search does not know: so all searches are compiled once, and not for each front end.
+/// A monitor of runs whose type a search does not know: so all searches are compiled once, and not for each
+/// front end.
 pub(crate) trait AnyMonitor {
     fn execution(&mut self, ending: Ending, trace: &Trace, run: &dyn Run, counts: &Counts)
     -> ControlFlow<()>;

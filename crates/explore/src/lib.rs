@@ -1,8 +1,8 @@
 //! Exploration of concurrent programs: every interleaving that matters, once.
 //!
-//! [`explore`] runs a [`Program`](mazurka_program::Program) under an [`Algorithm`] and calls a [`Monitor`] at the end
-//! of each execution. Each algorithm is in the file of its name and knows programs only through the traits of
-//! `mazurka-program`, executions only through `mazurka-trace`.
+//! [`explore`] runs a [`Program`](mazurka_program::Program) under an [`Algorithm`] and calls a [`Monitor`] at
+//! the end of each execution. Each algorithm is in the file of its name and knows programs only through the
+//! traits of `mazurka-program`, executions only through `mazurka-trace`.
 
 mod convergent;
 mod explore;

@@ -1,33 +1,38 @@
-//! `optimal+observers`: Algorithm 1 of "Optimal Dynamic Partial Order Reduction with Observers" (Aronis, Jonsson, Lång,
-//! Sagonas, TACAS 2018).
+//! `optimal+observers`: Algorithm 1 of "Optimal Dynamic Partial Order Reduction with Observers" (Aronis,
+//! Jonsson, Lång, Sagonas, TACAS 2018).
 //!
-//! Two blind writes of one variable, or two messages to one mailbox, are ordered by happens-before only if some later event,
-//! an *observer*, could tell their order: a read of the later write, a receive that would have taken either message. Each
-//! class of executions modulo that order is completed once, and nothing is cut. Final memory is not preserved, nor the
-//! order of messages that nobody takes; what processes know is. The paper's algorithm stands, for the programs that it
-//! is about, but care is needed, and programs do more than it allows for:
-//! * a prefix has fewer edges than its execution. A sequence that reverses an observed race therefore ends with an
-//!   observer (line 8), which takes the new message there: it is run in its place to learn its label;
-//! * sleep sets don't work, since a sleeping event may have been overtaken by something that is observed only later. The
-//!   test of redundancy looks at all `done` sets, over the whole sequence ([`done`], definition 3), with the observers
-//!   that this sequence has and no others ([`sequence`]);
-//! * writes of unequal, overlapping sets of locations race unconditionally, as the paper demands (CX13); so does a step
-//!   that sends more than one message, or sends and writes, since no single receive could tell when it was;
-//! * the paper assumes that no step disables another process. With guards it does: `await x == 1` waits for ever if `x = 2`
-//!   came last, and nobody has read `x`. So writes of a location that some guard waits for race unconditionally
-//!   (`corpus/observers_await.maz` loses its deadlock otherwise). Which locations these are is found out on the way: the first
-//!   execution knows those that it met, and if another one turns up later, the search begins again, which happens at
-//!   most once for each location. Given that, guarded steps race as in `optimal`, and the proof in docs/soundness.md holds;
-//! * the paper's events touch the same wherever they come, and a step that varies does not. In its new place it may read more
-//!   than before and so observe writes that nobody had observed; so it is planned with each order of these that it can
-//!   find ([`views`]: `corpus/cx17.maz` is lost in 11 of 400 orders otherwise), and so is a step that had to wait;
-//! * a step with several outcomes that others can notice is explored with all of them, but what is proved is for steps with one,
-//!   and for outcomes that touch nothing (`choose`): the verdict says so;
-//! * steps that vary, steps with several outcomes and old races are handled as in [`optimal`](crate::optimal). Old races are
-//!   left out only while no step is dependent if observed: else a new suffix may order what is in the prefix.
+//! Two blind writes of one variable, or two messages to one mailbox, are ordered by happens-before only if
+//! some later event, an *observer*, could tell their order: a read of the later write, a receive that would
+//! have taken either message. Each class of executions modulo that order is completed once, and nothing is
+//! cut. Final memory is not preserved, nor the order of messages that nobody takes; what processes know is.
+//! The paper's algorithm stands, for the programs that it is about, but care is needed, and programs do more
+//! than it allows for:
+//! * a prefix has fewer edges than its execution. A sequence that reverses an observed race therefore ends
+//!   with an observer (line 8), which takes the new message there: it is run in its place to learn its label;
+//! * sleep sets don't work, since a sleeping event may have been overtaken by something that is observed only
+//!   later. The test of redundancy looks at all `done` sets, over the whole sequence ([`done`], definition
+//!   3), with the observers that this sequence has and no others ([`sequence`]);
+//! * writes of unequal, overlapping sets of locations race unconditionally, as the paper demands (CX13); so
+//!   does a step that sends more than one message, or sends and writes, since no single receive could tell
+//!   when it was;
+//! * the paper assumes that no step disables another process. With guards it does: `await x == 1` waits for
+//!   ever if `x = 2` came last, and nobody has read `x`. So writes of a location that some guard waits for
+//!   race unconditionally (`corpus/observers_await.maz` loses its deadlock otherwise). Which locations these
+//!   are is found out on the way: the first execution knows those that it met, and if another one turns up
+//!   later, the search begins again, which happens at most once for each location. Given that, guarded steps
+//!   race as in `optimal`, and the proof in docs/soundness.md holds;
+//! * the paper's events touch the same wherever they come, and a step that varies does not. In its new place
+//!   it may read more than before and so observe writes that nobody had observed; so it is planned with each
+//!   order of these that it can find ([`views`]: `corpus/cx17.maz` is lost in 11 of 400 orders otherwise),
+//!   and so is a step that had to wait;
+//! * a step with several outcomes that others can notice is explored with all of them, but what is proved is
+//!   for steps with one, and for outcomes that touch nothing (`choose`): the verdict says so;
+//! * steps that vary, steps with several outcomes and old races are handled as in
+//!   [`optimal`](crate::optimal). Old races are left out only while no step is dependent if observed: else a
+//!   new suffix may order what is in the prefix.
 //!
-//! The proof is in docs/soundness.md. It is not that of the paper, which rests on a property (6e) that writes do not have. And
-//! there is brute force, which computes the classes pair by pair from labels.
+//! The proof is in docs/soundness.md. It is not that of the paper, which rests on a property (6e) that writes
+//! do not have. And there is brute force, which computes the classes pair by pair from labels.
 
 mod done;
 mod order;
@@ -41,11 +46,11 @@ use mazurka_program::{Access, AccessKind, Location, ProcessId, Run};
 use mazurka_trace::dependence;
 use smallvec::{SmallVec, smallvec};
 
-use crate::frame::WakeupStack;
+use crate::frame::{Search, WakeupSearch, WakeupStack};
 use crate::optimal::{Reversal, collect_races};
-use crate::wakeup::{Children, NONE, Step};
+use crate::wakeup::{Children, NONE, Planned};
 use crate::walk::{Aside, Walk};
-use crate::{Ending, NotExhaustive, Summary};
+use crate::{NotExhaustive, Summary};
 use done::{DoneSets, step_at};
 use order::{ObservedOrder, Unobserved};
 use sequence::{Conflicts, Mail, Observed, kind_at};
@@ -75,7 +80,7 @@ crate::rules::switches! {
 }
 
 pub(crate) fn search(walk: Walk<'_>) -> Summary {
-    let mut search = Search {
+    let search = ObserversSearch {
         conflicts: Conflicts::new(walk.options.rules),
         walk,
         done: DoneSets::default(),
@@ -88,19 +93,14 @@ pub(crate) fn search(walk: Walk<'_>) -> Summary {
         races: Vec::new(),
         touched: Vec::new(),
     };
-    // The answer is in the summary: a search that ends early has noted why.
-    while search.run().is_break() && search.begin_again {
-        search.reset();
-    }
-    let _ = search.note_memory();
-    search.walk.counts.wakeup_nodes = search.stack.trees.peak;
-    search.walk.summary()
+    search.summary()
 }
 
-/// How many pairs of accesses are compared between looks at the clock while the order of an execution is computed.
+/// How many pairs of accesses are compared between looks at the clock while the order of an execution is
+/// computed.
 const ORDERED_BETWEEN_LOOKS: usize = 1 << 16;
 
-struct Search<'a> {
+struct ObserversSearch<'a> {
     walk: Walk<'a>,
     conflicts: Conflicts,
     done: DoneSets,
@@ -116,84 +116,50 @@ struct Search<'a> {
     touched: Vec<Access>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> for ObserversSearch<'a> {
+    fn walk(&mut self) -> &mut Walk<'a> {
+        &mut self.walk
+    }
+
     fn run(&mut self) -> ControlFlow<()> {
-        self.done.reset();
-        self.visit(NONE)?;
-        while let Some(depth) = self.stack.len().checked_sub(1) {
-            self.back_to(depth);
-            if let Some(branch) = self.stack.take_first() {
-                self.take(branch.process, branch.choice, branch.children)?;
-            } else {
-                self.stack.pop();
-                self.done.pop();
-                self.add_to_done();
+        loop {
+            let ended = self.explore();
+            if !self.begin_again {
+                return ended;
             }
+            self.reset();
         }
-        ControlFlow::Continue(())
     }
 
-    /// Makes everything as it was at the start, but for what is known of guards.
-    fn reset(&mut self) {
-        self.begin_again = false;
-        self.races_handled = false;
-        self.shared = 0;
-        self.unobserved.truncate(&self.walk.trace, 0);
-        self.stack.clear();
-        self.walk.begin_again();
+    fn memory(&mut self) -> usize {
+        self.walk.counts.wakeup_nodes = self.stack.trees.peak;
+        self.done.memory() + self.stack.memory() + self.order.memory()
     }
+}
 
-    fn back_to(&mut self, depth: usize) {
-        let trace = &self.walk.trace;
-        // Under another outcome of a step that others depend on, what was planned for the old one says nothing.
-        let outcome = |k: usize| trace.alternatives(k) > 1 && !trace.accesses(k).is_empty();
-        if self.shared > depth && (depth..trace.len()).any(outcome) {
-            self.shared = 0;
-        }
-        self.shared = self.shared.min(depth);
-        self.unobserved.truncate(trace, depth);
-        self.walk.back_to(depth);
-    }
-
-    /// Explores the node of the present state with the wakeup tree that leads on from it, if any.
-    fn visit(&mut self, wut: Children) -> ControlFlow<()> {
-        self.stack.push(wut);
-        if self.walk.run.enabled().is_empty() {
-            self.note_waiting()?;
-            let ending = self.walk.maximal_ending();
-            self.walk.end(ending)?;
-            return self.handle_races();
-        }
-        if self.walk.too_deep() {
-            self.walk.end(Ending::Cut)?;
-            return self.handle_races();
-        }
-        if wut == NONE {
-            return self.plan_freely();
-        }
-        ControlFlow::Continue(())
+impl<'a> WakeupSearch<'a> for ObserversSearch<'a> {
+    fn stack(&mut self) -> &mut WakeupStack {
+        &mut self.stack
     }
 
     /// Notes what those wait for who wait at the end.
-    fn note_waiting(&mut self) -> ControlFlow<()> {
+    fn at_the_end(&mut self) -> ControlFlow<()> {
         let mut new = false;
-        self.walk.run.waiting(&mut |_, guard| {
-            new |= guard.is_some_and(|guard| self.conflicts.note_awaited(guard.location));
-        });
+        if self.walk.run.enabled().is_empty() {
+            self.walk.run.waiting(&mut |_, guard| {
+                new |= guard.is_some_and(|guard| self.conflicts.note_awaited(guard.location));
+            });
+        }
         self.found_awaited(new)
     }
 
-    /// A guard that nobody knew of makes writes dependent that were not: what was planned without that is worth nothing.
-    fn found_awaited(&mut self, new: bool) -> ControlFlow<()> {
-        self.begin_again = new && self.races_handled;
-        if self.begin_again { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
-    /// Lines 17-18: no sequence leads, so any process will do, with every outcome of its step that is not done.
+    /// Lines 17-18: no sequence leads, so any process will do, with every outcome of its step that is not
+    /// done.
     fn plan_freely(&mut self) -> ControlFlow<()> {
         let (level, rules) = (self.stack.len() - 1, self.walk.options.rules);
         let (trace, _, aside) = self.walk.aside();
-        let mail = Postman { aside, from: level, v: &[], there: true, selective: rules.observers.selective };
+        let mail =
+            MailProbe { aside, from: level, v: &[], there: true, selective: rules.observers.selective };
         let settled = self.done.settle(trace, &mut Observed { conflicts: &self.conflicts, mail });
         let done = &self.done;
         let picked = self.walk.pick(|p| !done.all_explored(level, p));
@@ -203,40 +169,6 @@ impl Search<'_> {
         let done = &self.done;
         self.stack.plan_outcomes(&self.walk, process, |choice| done.is_explored(level, process, choice));
         ControlFlow::Continue(())
-    }
-
-    /// Line 22: takes a step and explores the node behind it.
-    fn take(&mut self, process: ProcessId, choice: u32, subtree: Children) -> ControlFlow<()> {
-        self.walk.step(process, choice)?;
-        self.stack.label_outcomes(&self.walk);
-        let last = self.walk.trace.len() - 1;
-        if self.walk.trace.alternatives(last) > 1 && !self.walk.trace.accesses(last).is_empty() {
-            self.walk.miss(NotExhaustive::NotProved);
-        }
-        let trace = &self.walk.trace;
-        let new = trace.guard(last).is_some_and(|guard| self.conflicts.note_awaited(guard.location));
-        self.done.push(trace, &self.conflicts, self.walk.options.rules);
-        self.unobserved.push(trace, &self.conflicts);
-        self.found_awaited(new)?;
-        if self.walk.progress_due {
-            self.stack.report_progress(&mut self.walk)?;
-            self.note_memory()?;
-        }
-        self.visit(subtree)
-    }
-
-    fn note_memory(&mut self) -> ControlFlow<()> {
-        self.walk.note_memory(self.done.memory() + self.stack.memory() + self.order.memory())
-    }
-
-    /// Line 24: the event that led to the node just left has been explored.
-    fn add_to_done(&mut self) {
-        let trace = &self.walk.trace;
-        if let (Some(level), Some(last)) = (self.stack.len().checked_sub(1), trace.len().checked_sub(1)) {
-            self.stack.explored(level);
-            let (process, choice) = (trace.process(last), trace.choice(last));
-            self.done.add(process, choice, trace.alternatives(last), trace.accesses(last));
-        }
     }
 
     /// Lines 4-12: plans the reversal of each race of a maximal execution.
@@ -271,9 +203,88 @@ impl Search<'_> {
             self.reverse(race, conditional)?;
         }
         self.races = races;
-        // What observers there are in an execution decides what its sequences are: they say nothing about the next one.
+        // What observers there are in an execution decides what its sequences are: they say nothing about the
+        // next one.
         self.shared = if conditional { 0 } else { self.walk.trace.len() };
         ControlFlow::Continue(())
+    }
+}
+
+impl ObserversSearch<'_> {
+    fn explore(&mut self) -> ControlFlow<()> {
+        self.done.reset();
+        self.visit(NONE)?;
+        while let Some(depth) = self.stack.len().checked_sub(1) {
+            self.back_to(depth);
+            if let Some(branch) = self.stack.take_first() {
+                self.take(branch.process, branch.choice, branch.children)?;
+            } else {
+                self.stack.pop();
+                self.done.pop();
+                self.add_to_done();
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Makes everything as it was at the start, but for what is known of guards.
+    fn reset(&mut self) {
+        self.begin_again = false;
+        self.races_handled = false;
+        self.shared = 0;
+        self.unobserved.truncate(&self.walk.trace, 0);
+        self.stack.clear();
+        self.walk.begin_again();
+    }
+
+    fn back_to(&mut self, depth: usize) {
+        let trace = &self.walk.trace;
+        // Under another outcome of a step that others depend on, what was planned for the old one says
+        // nothing.
+        let outcome = |k: usize| trace.alternatives(k) > 1 && !trace.accesses(k).is_empty();
+        if self.shared > depth && (depth..trace.len()).any(outcome) {
+            self.shared = 0;
+        }
+        self.shared = self.shared.min(depth);
+        self.unobserved.truncate(trace, depth);
+        self.walk.back_to(depth);
+    }
+
+    /// A guard that nobody knew of makes writes dependent that were not: what was planned without that is
+    /// worth nothing.
+    fn found_awaited(&mut self, new: bool) -> ControlFlow<()> {
+        self.begin_again = new && self.races_handled;
+        if self.begin_again { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Line 22: takes a step and explores the node behind it.
+    fn take(&mut self, process: ProcessId, choice: u32, subtree: Children) -> ControlFlow<()> {
+        self.walk.step(process, choice)?;
+        self.stack.label_outcomes(&self.walk);
+        let last = self.walk.trace.len() - 1;
+        if self.walk.trace.alternatives(last) > 1 && !self.walk.trace.accesses(last).is_empty() {
+            self.walk.miss(NotExhaustive::NotProved);
+        }
+        let trace = &self.walk.trace;
+        let new = trace.guard(last).is_some_and(|guard| self.conflicts.note_awaited(guard.location));
+        self.done.push(trace, &self.conflicts, self.walk.options.rules);
+        self.unobserved.push(trace, &self.conflicts);
+        self.found_awaited(new)?;
+        if self.walk.progress_due {
+            self.stack.report_progress(&mut self.walk)?;
+            self.note_memory()?;
+        }
+        self.visit(subtree)
+    }
+
+    /// Line 24: the event that led to the node just left has been explored.
+    fn add_to_done(&mut self) {
+        let trace = &self.walk.trace;
+        if let (Some(level), Some(last)) = (self.stack.len().checked_sub(1), trace.len().checked_sub(1)) {
+            self.stack.explored(level);
+            let (process, choice) = (trace.process(last), trace.choice(last));
+            self.done.add(process, choice, trace.alternatives(last), trace.accesses(last));
+        }
     }
 
     /// Lines 5-12 for one race.
@@ -295,7 +306,8 @@ impl Search<'_> {
             if outcomes.is_none() && self.walk.has_stopped() {
                 return ControlFlow::Break(());
             }
-            // Who waits for a guard may wait for something else too, which comes only after `e`: that is no race.
+            // Who waits for a guard may wait for something else too, which comes only after `e`: that is no
+            // race.
             if outcomes.is_none() && self.walk.is_sound() && race.second.is_some() {
                 return self.walk.stop(NotExhaustive::Internal("a race was reversed that can't be"));
             }
@@ -319,9 +331,9 @@ impl Search<'_> {
         ControlFlow::Continue(())
     }
 
-    /// If the last event of `v` reads a location that it did not read in the execution, and several writes can be the last one
-    /// of it: the sequence with each of them. The same of a message that it takes after it had to wait, and of those that can be
-    /// the first. `views` has those that were chosen so far.
+    /// If the last event of `v` reads a location that it did not read in the execution, and several writes
+    /// can be the last one of it: the sequence with each of them. The same of a message that it takes after
+    /// it had to wait, and of those that can be the first. `views` has those that were chosen so far.
     fn choice(
         &mut self,
         race: Reversal,
@@ -351,7 +363,8 @@ impl Search<'_> {
         (first.len() > 1).then(|| first.iter().map(chosen).collect())
     }
 
-    /// The variables that the last event of `v` reads and did not read as the event that is known, if there are several writes.
+    /// The variables that the last event of `v` reads and did not read as the event that is known, if there
+    /// are several writes.
     fn read_for_the_first_time(
         &self,
         v: &Sequence,
@@ -373,8 +386,8 @@ impl Search<'_> {
         reads.filter(unknown).filter(written_twice).collect()
     }
 
-    /// If the last event of `v` takes a message that was sent in `v`: the events of `v` that send one to that mailbox which
-    /// nobody in `v` takes.
+    /// If the last event of `v` takes a message that was sent in `v`: the events of `v` that send one to that
+    /// mailbox which nobody in `v` takes.
     fn rivals(&self, v: &Sequence, touched: &[Access]) -> Vec<usize> {
         let trace = &self.walk.trace;
         let message = |k: usize| dependence::message(trace.accesses(k));
@@ -405,13 +418,14 @@ impl Search<'_> {
         messages.into_iter().filter(would).collect()
     }
 
-    /// The orders of `v` that are the same to all who take part in it, and in what the last event read in the execution.
+    /// The orders of `v` that are the same to all who take part in it, and in what the last event read in the
+    /// execution.
     fn views(&mut self, from: usize, v: &Sequence, known: Option<usize>) -> Views {
         let selective = self.walk.options.rules.observers.selective;
         let (trace, _, aside) = self.walk.aside();
-        let steps: Vec<Step<'_>> =
+        let steps: Vec<Planned<'_>> =
             v.events.iter().enumerate().map(|(i, &k)| step_at(trace, k, from + i)).collect();
-        let mail = Postman { aside, from, v: &steps, there: false, selective };
+        let mail = MailProbe { aside, from, v: &steps, there: false, selective };
         let mut order = Observed { conflicts: &self.conflicts, mail };
         let mut views = Views::new(trace, &v.events, &steps, &mut order);
         let read = known.map_or(&[][..], |last| trace.accesses(last)).iter();
@@ -421,15 +435,17 @@ impl Search<'_> {
         views
     }
 
-    /// Whether a step may have had to wait because of an earlier one: then it need not have come where that one was.
+    /// Whether a step may have had to wait because of an earlier one: then it need not have come where that
+    /// one was.
     fn waited_for(&self, e: usize, second: usize) -> bool {
         let trace = &self.walk.trace;
         trace.guard(second).is_some_and(|guard| trace.writes(e, guard.location))
     }
 
-    /// The sequences `v` that reverse a race modulo observers, each without its last event: `notdep(e, E)` and, if it is observed,
-    /// `e'.e.(notobs(e, e', E) \ e')` (lines 7-10). The last event is an observer, else `e'`. One observer will do (line 7), but
-    /// for those that vary: with what else they read behind `e` they may be another one's rivals.
+    /// The sequences `v` that reverse a race modulo observers, each without its last event: `notdep(e, E)`
+    /// and, if it is observed, `e'.e.(notobs(e, e', E) \ e')` (lines 7-10). The last event is an observer,
+    /// else `e'`. One observer will do (line 7), but for those that vary: with what else they read behind `e`
+    /// they may be another one's rivals.
     fn sequences(&self, race: Reversal) -> SmallVec<[Sequence; 1]> {
         let trace = &self.walk.trace;
         let e = race.e;
@@ -487,11 +503,12 @@ impl Search<'_> {
     fn plan(&mut self, race: Reversal, v: &Sequence, choice: u32, alternatives: u32, touched: &[Access]) {
         let (e, rules) = (race.e, self.walk.options.rules);
         let (trace, _, aside) = self.walk.aside();
-        let mut steps: SmallVec<[Step<'_>; 24]> =
+        let mut steps: SmallVec<[Planned<'_>; 24]> =
             v.events.iter().enumerate().map(|(i, &k)| step_at(trace, k, e + i)).collect();
         let at = (e + steps.len()) as u32;
-        steps.push(Step { process: v.process, choice, alternatives, accesses: touched, at });
-        let mail = Postman { aside, from: e, v: &steps, there: false, selective: rules.observers.selective };
+        steps.push(Planned { process: v.process, choice, alternatives, accesses: touched, at });
+        let mail =
+            MailProbe { aside, from: e, v: &steps, there: false, selective: rules.observers.selective };
         let mut order = Observed { conflicts: &self.conflicts, mail };
         if !rules.optimal.sleep_test || !self.done.redundant(e, trace, &steps, &mut order) {
             let (wut, trees) = self.stack.tree(e);
@@ -500,8 +517,8 @@ impl Search<'_> {
     }
 }
 
-/// A sequence that reverses a race: the positions of its events in the execution that it comes from, and its last event,
-/// which has none if it is the step of a process that waits.
+/// A sequence that reverses a race: the positions of its events in the execution that it comes from, and its
+/// last event, which has none if it is the step of a process that waits.
 struct Sequence {
     events: SmallVec<[usize; 32]>,
     last: Option<usize>,
@@ -531,15 +548,15 @@ fn is_send(access: &Access) -> bool {
 }
 
 /// Asks the run which messages receives would take, after bringing it to the end of a sequence.
-struct Postman<'a> {
+struct MailProbe<'a> {
     aside: Aside<'a>,
     from: usize,
-    v: &'a [Step<'a>],
+    v: &'a [Planned<'a>],
     there: bool,
     selective: bool,
 }
 
-impl Postman<'_> {
+impl MailProbe<'_> {
     fn go_there(&mut self) {
         if !std::mem::replace(&mut self.there, true) {
             let steps = self.v.iter().map(|step| (step.process, step.choice));
@@ -549,7 +566,7 @@ impl Postman<'_> {
     }
 }
 
-impl Mail for Postman<'_> {
+impl Mail for MailProbe<'_> {
     fn would_take(&mut self, receive: u32, send: u32) -> bool {
         if !self.selective {
             return true;
@@ -558,7 +575,7 @@ impl Mail for Postman<'_> {
         would_take(self.aside.run, receive as usize, send as usize)
     }
 
-    fn would_take_after(&mut self, receive: u32, beside: &[(ProcessId, u32)], step: Step<'_>) -> bool {
+    fn would_take_after(&mut self, receive: u32, beside: &[(ProcessId, u32)], step: Planned<'_>) -> bool {
         if !self.selective {
             return true;
         }

@@ -1,17 +1,20 @@
-//! `optimal`: Optimal-DPOR, Algorithm 2 of "Source Sets" (Abdulla, Aronis, Jonsson, Sagonas, JACM 2017); with the names
-//! of Algorithm 1 of "Optimal DPOR with Observers" (TACAS 2018), of which it is the case without observers.
+//! `optimal`: Optimal-DPOR, Algorithm 2 of "Source Sets" (Abdulla, Aronis, Jonsson, Sagonas, JACM 2017); with
+//! the names of Algorithm 1 of "Optimal DPOR with Observers" (TACAS 2018), of which it is the case without
+//! observers.
 //!
-//! Each Mazurkiewicz trace is explored once and no execution is cut: sequences that reverse a race are planned in
-//! wakeup trees, and only if no sleeping process makes them redundant. That a node is reached at which all enabled
-//! processes sleep is an error of ours, and ends the search. Where we differ from the published algorithm, and why:
-//! * labels say what a step really touched. The reversed step may touch something else in its new place, so a step
-//!   that [varies](mazurka_program::Label::varies) is run there to learn it;
-//! * steps that wait race as guarded steps: with every writer of their guard, whether the step was taken or its
-//!   process waits at the end;
-//! * a step may have several outcomes. An event is a process with an outcome; where the search is free it plans all
-//!   outcomes, where a sequence leads it takes the outcome of the sequence, and only the outcomes taken sleep;
-//! * of the races whose later event is in the prefix that this execution shares with the one before, only those are
-//!   handled again to which the new events add something: `notdep(e, E)` has grown.
+//! Each Mazurkiewicz trace is explored once and no execution is cut: sequences that reverse a race are
+//! planned in wakeup trees, and only if no sleeping process makes them redundant. That a node is reached at
+//! which all enabled processes sleep is an error of ours, and ends the search. Where we differ from the
+//! published algorithm, and why:
+//! * labels say what a step really touched. The reversed step may touch something else in its new place, so a
+//!   step that [varies](mazurka_program::Label::varies) is run there to learn it;
+//! * steps that wait race as guarded steps: with every writer of their guard, whether the step was taken or
+//!   its process waits at the end;
+//! * a step may have several outcomes. An event is a process with an outcome; where the search is free it
+//!   plans all outcomes, where a sequence leads it takes the outcome of the sequence, and only the outcomes
+//!   taken sleep;
+//! * of the races whose later event is in the prefix that this execution shares with the one before, only
+//!   those are handled again to which the new events add something: `notdep(e, E)` has grown.
 
 use std::ops::ControlFlow;
 
@@ -19,11 +22,11 @@ use mazurka_program::{Access, ProcessId};
 use mazurka_trace::dependence::dependent;
 use mazurka_trace::{Race, Trace};
 
-use crate::frame::WakeupStack;
+use crate::frame::{Search, WakeupSearch, WakeupStack};
 use crate::sleep::SleepSets;
-use crate::wakeup::{Children, Dependences, NONE, Outcome, Rest, Step};
+use crate::wakeup::{Children, Dependences, ExploredOutcome, NONE, Planned, Rest};
 use crate::walk::Walk;
-use crate::{Ending, NotExhaustive, Options, Rules, Summary};
+use crate::{NotExhaustive, Options, Rules, Summary};
 
 crate::rules::switches! {
     /// The switches of the repairs.
@@ -44,20 +47,9 @@ crate::rules::switches! {
 }
 
 pub(crate) fn search(walk: Walk<'_>) -> Summary {
-    let mut search = Search {
-        walk,
-        plans: Plans::default(),
-        free: None,
-        shared: 0,
-        races: Vec::new(),
-        known: Vec::new(),
-        notdep: Vec::new(),
-    };
-    // The answer is in the summary: a search that ends early has noted why.
-    let _ = search.run();
-    let _ = search.note_memory();
-    search.walk.counts.wakeup_nodes = search.plans.stack.trees.peak;
-    search.walk.summary()
+    let plans = Plans::default();
+    let (races, known, notdep) = Default::default();
+    OptimalSearch { walk, plans, free: None, shared: 0, races, known, notdep }.summary()
 }
 
 /// A race to be reversed: `e`, and `e'` or, if its process waits at the end, that process.
@@ -68,7 +60,7 @@ pub(crate) struct Reversal {
     pub second: Option<usize>,
 }
 
-struct Search<'a> {
+struct OptimalSearch<'a> {
     walk: Walk<'a>,
     plans: Plans,
     /// The step to take from the last node, where no sequence leads and the step has one outcome.
@@ -87,7 +79,11 @@ struct Plans {
     stack: WakeupStack,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> for OptimalSearch<'a> {
+    fn walk(&mut self) -> &mut Walk<'a> {
+        &mut self.walk
+    }
+
     fn run(&mut self) -> ControlFlow<()> {
         self.plans.sleep.push_root();
         self.visit(NONE)?;
@@ -104,45 +100,19 @@ impl Search<'_> {
         ControlFlow::Continue(())
     }
 
-    /// Goes back to a node from which there is something left to explore. What was explored goes to sleep (line 24).
-    fn back_to(&mut self, depth: usize) {
-        let trace = &self.walk.trace;
-        if trace.len() == depth {
-            return self.walk.back_to(depth);
-        }
-        self.plans.stack.explored(depth);
-        self.plans.sleep.back_to(depth);
-        let (process, choice) = (trace.process(depth), trace.choice(depth));
-        let accesses = trace.accesses(depth).iter().copied();
-        self.plans.sleep.add(process, choice, trace.alternatives(depth), accesses);
-        // Under another outcome of a step that others depend on, what was planned for the old one says nothing.
-        let outcome = |k: usize| trace.alternatives(k) > 1 && !trace.accesses(k).is_empty();
-        if (depth..self.shared).any(outcome) {
-            self.shared = 0;
-        }
-        self.shared = self.shared.min(depth);
-        self.walk.back_to(depth);
+    fn memory(&mut self) -> usize {
+        self.walk.counts.wakeup_nodes = self.plans.stack.trees.peak;
+        self.plans.sleep.memory() + self.plans.stack.memory()
+    }
+}
+
+impl<'a> WakeupSearch<'a> for OptimalSearch<'a> {
+    fn stack(&mut self) -> &mut WakeupStack {
+        &mut self.plans.stack
     }
 
-    /// Explores the node of the present state with the wakeup tree that leads on from it, if any.
-    fn visit(&mut self, wut: Children) -> ControlFlow<()> {
-        self.plans.stack.push(wut);
-        if self.walk.run.enabled().is_empty() {
-            let ending = self.walk.maximal_ending();
-            self.walk.end(ending)?;
-            return self.handle_races();
-        }
-        if self.walk.too_deep() {
-            self.walk.end(Ending::Cut)?;
-            return self.handle_races();
-        }
-        if wut == NONE {
-            return self.plan_freely();
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// Lines 17-18: no sequence leads, so any process will do, with every outcome of its step that does not sleep.
+    /// Lines 17-18: no sequence leads, so any process will do, with every outcome of its step that does not
+    /// sleep.
     fn plan_freely(&mut self) -> ControlFlow<()> {
         let level = self.plans.stack.len() - 1;
         let sleep = &self.plans.sleep;
@@ -157,22 +127,6 @@ impl Search<'_> {
             stack.plan_outcomes(&self.walk, process, |choice| sleep.sleeps(level, process, choice));
         }
         ControlFlow::Continue(())
-    }
-
-    /// Line 22: takes a step and explores the node behind it.
-    fn take(&mut self, process: ProcessId, choice: u32, subtree: Children) -> ControlFlow<()> {
-        self.walk.step(process, choice)?;
-        self.plans.stack.label_outcomes(&self.walk);
-        self.plans.sleep.push(process, &self.walk.label().accesses, self.walk.options.rules.shared.wake);
-        if self.walk.progress_due {
-            self.plans.stack.report_progress(&mut self.walk)?;
-            self.note_memory()?;
-        }
-        self.visit(subtree)
-    }
-
-    fn note_memory(&mut self) -> ControlFlow<()> {
-        self.walk.note_memory(self.plans.sleep.memory() + self.plans.stack.memory())
     }
 
     /// Lines 4-12: plans the reversal of each race of a maximal execution.
@@ -200,6 +154,42 @@ impl Search<'_> {
         self.shared = self.walk.trace.len();
         ControlFlow::Continue(())
     }
+}
+
+impl OptimalSearch<'_> {
+    /// Goes back to a node from which there is something left to explore. What was explored goes to sleep
+    /// (line 24).
+    fn back_to(&mut self, depth: usize) {
+        let trace = &self.walk.trace;
+        if trace.len() == depth {
+            return self.walk.back_to(depth);
+        }
+        self.plans.stack.explored(depth);
+        self.plans.sleep.back_to(depth);
+        let (process, choice) = (trace.process(depth), trace.choice(depth));
+        let accesses = trace.accesses(depth).iter().copied();
+        self.plans.sleep.add(process, choice, trace.alternatives(depth), accesses);
+        // Under another outcome of a step that others depend on, what was planned for the old one says
+        // nothing.
+        let outcome = |k: usize| trace.alternatives(k) > 1 && !trace.accesses(k).is_empty();
+        if (depth..self.shared).any(outcome) {
+            self.shared = 0;
+        }
+        self.shared = self.shared.min(depth);
+        self.walk.back_to(depth);
+    }
+
+    /// Line 22: takes a step and explores the node behind it.
+    fn take(&mut self, process: ProcessId, choice: u32, subtree: Children) -> ControlFlow<()> {
+        self.walk.step(process, choice)?;
+        self.plans.stack.label_outcomes(&self.walk);
+        self.plans.sleep.push(process, &self.walk.label().accesses, self.walk.options.rules.shared.wake);
+        if self.walk.progress_due {
+            self.plans.stack.report_progress(&mut self.walk)?;
+            self.note_memory()?;
+        }
+        self.visit(subtree)
+    }
 
     /// Lines 5-12 for one race: `v = notdep(e, E).e'`, inserted before `e` unless it is redundant.
     fn reverse(&mut self, race: Reversal, notdep: &[usize]) -> ControlFlow<()> {
@@ -222,16 +212,18 @@ impl Search<'_> {
                 false if self.walk.is_sound() && race.second.is_some() => {
                     self.walk.stop(NotExhaustive::Internal("a race was reversed that can't be"))
                 }
-                // Who waits for a guard may wait for something else too, which comes only after `e`: that is no race.
+                // Who waits for a guard may wait for something else too, which comes only after `e`: that is
+                // no race.
                 false => ControlFlow::Continue(()),
             };
         };
-        let last = Step { process: race.process, choice: 0, alternatives, accesses: &touched, at: 0 };
+        let last = Planned { process: race.process, choice: 0, alternatives, accesses: &touched, at: 0 };
         self.plans.insert(race.e, Sequence { trace: &self.walk.trace, notdep, last }, rules);
         ControlFlow::Continue(())
     }
 
-    /// What `e'` touches if it comes after `notdep(e, E)`, and how many outcomes it has there; none if it can't.
+    /// What `e'` touches if it comes after `notdep(e, E)`, and how many outcomes it has there; none if it
+    /// can't.
     fn probe(&mut self, race: Reversal, notdep: &[usize]) -> Option<(Vec<Access>, u32)> {
         let trace = &self.walk.trace;
         let steps: Vec<_> = notdep.iter().map(|&k| (trace.process(k), trace.choice(k))).collect();
@@ -241,7 +233,8 @@ impl Search<'_> {
 }
 
 impl Plans {
-    /// Lines 11-12: inserts `v`, with each outcome that its last step has, into `wut(E')` unless it is redundant.
+    /// Lines 11-12: inserts `v`, with each outcome that its last step has, into `wut(E')` unless it is
+    /// redundant.
     fn insert(&mut self, e: usize, mut v: Sequence<'_>, rules: &Rules) {
         for choice in 0..v.last.alternatives {
             v.last.choice = choice;
@@ -260,7 +253,8 @@ impl Plans {
     }
 }
 
-/// The races of the present execution that are to be reversed: `shared` events were there when races were handled last.
+/// The races of the present execution that are to be reversed: `shared` events were there when races were
+/// handled last.
 pub(crate) fn collect_races(walk: &Walk<'_>, shared: usize, races: &mut Vec<Reversal>) {
     collect_with(walk, shared, &mut Vec::new(), races);
 }
@@ -289,11 +283,12 @@ fn collect_with(walk: &Walk<'_>, shared: usize, known: &mut Vec<u32>, races: &mu
         races.extend(old.filter(due).filter_map(handle));
     }
     races.extend(order.races_from(shared).iter().filter_map(handle));
-    walk.waiting_races(|e, process| races.push(Reversal { e, process, second: None }));
+    let waiting = walk.waiting_races().into_iter();
+    races.extend(waiting.map(|(e, process)| Reversal { e, process, second: None }));
 }
 
-/// The first event that may be the later one of a race that has to be handled again: of each process the new events all
-/// know so many events, and the race's earlier one is not among them.
+/// The first event that may be the later one of a race that has to be handled again: of each process the new
+/// events all know so many events, and the race's earlier one is not among them.
 fn first_race_to_handle(trace: &Trace, shared: usize, known: &[u32]) -> usize {
     let unknown = known
         .iter()
@@ -303,8 +298,8 @@ fn first_race_to_handle(trace: &Trace, shared: usize, known: &[u32]) -> usize {
 }
 
 /// The event at a position of an execution, as part of a sequence.
-fn step_of(trace: &Trace, k: usize) -> Step<'_> {
-    Step {
+fn step_of(trace: &Trace, k: usize) -> Planned<'_> {
+    Planned {
         process: trace.process(k),
         choice: trace.choice(k),
         alternatives: trace.alternatives(k),
@@ -314,10 +309,14 @@ fn step_of(trace: &Trace, k: usize) -> Step<'_> {
 }
 
 /// Those that sleep at a level of steps with several outcomes.
-fn several_outcomes(sleep: &SleepSets, level: usize) -> Vec<Outcome> {
+fn several_outcomes(sleep: &SleepSets, level: usize) -> Vec<ExploredOutcome> {
     let several = sleep.level(level).iter().filter(|sleeper| sleeper.alternatives > 1);
     several
-        .map(|s| Outcome { process: s.process, choice: s.choice, accesses: sleep.accesses_of(s).to_vec() })
+        .map(|s| ExploredOutcome {
+            process: s.process,
+            choice: s.choice,
+            accesses: sleep.accesses_of(s).to_vec(),
+        })
         .collect()
 }
 
@@ -326,17 +325,18 @@ fn several_outcomes(sleep: &SleepSets, level: usize) -> Vec<Outcome> {
 struct Sequence<'a> {
     trace: &'a Trace,
     notdep: &'a [usize],
-    last: Step<'a>,
+    last: Planned<'a>,
 }
 
 impl<'a> Sequence<'a> {
-    fn steps(self) -> impl DoubleEndedIterator<Item = Step<'a>> {
+    fn steps(self) -> impl DoubleEndedIterator<Item = Planned<'a>> {
         let Sequence { trace, notdep, last } = self;
         notdep.iter().map(move |&k| step_of(trace, k)).chain([last])
     }
 
-    /// `sleep(E') ∩ WI(v) ≠ ∅` (line 11): some sleeping event could be taken first, so all that begins with `v` has been
-    /// explored. A sleeping outcome that `v` does not have makes `v` redundant only if all outcomes sleep.
+    /// `sleep(E') ∩ WI(v) ≠ ∅` (line 11): some sleeping event could be taken first, so all that begins with
+    /// `v` has been explored. A sleeping outcome that `v` does not have makes `v` redundant only if all
+    /// outcomes sleep.
     fn is_redundant(self, sleep: &SleepSets, level: usize) -> bool {
         let Sequence { trace, notdep, last } = self;
         sleep.level(level).iter().any(|sleeper| {
@@ -354,8 +354,8 @@ impl<'a> Sequence<'a> {
     }
 }
 
-/// Whether a sequence that begins with `notdep(e, E)` is redundant, whatever comes then: some sleeping event is an
-/// initial of that.
+/// Whether a sequence that begins with `notdep(e, E)` is redundant, whatever comes then: some sleeping event
+/// is an initial of that.
 fn is_redundant(trace: &Trace, notdep: &[usize], sleep: &SleepSets, level: usize) -> bool {
     sleep.level(level).iter().any(|sleeper| {
         let first = first_of(trace, notdep, sleeper.process);
@@ -369,7 +369,8 @@ fn first_of(trace: &Trace, notdep: &[usize], process: ProcessId) -> Option<usize
     notdep.iter().position(|&k| trace.process(k) == process)
 }
 
-/// Whether the event at a place of a list, the first of its process, has this outcome and depends on none before it.
+/// Whether the event at a place of a list, the first of its process, has this outcome and depends on none
+/// before it.
 #[inline]
 fn is_initial(trace: &Trace, notdep: &[usize], at: usize, choice: u32) -> bool {
     let k = notdep[at];

@@ -1,12 +1,15 @@
-//! The algorithms of two papers exactly as printed, for those who compare: none of them is sound, and none may say "pass".
+//! The algorithms of two papers exactly as printed, for those who compare: none of them is sound, and none
+//! may say "pass".
 //!
-//! *CAV 2017*: Albert, Arenas, Garcia de la Banda, Gomez-Zamalloa, Stuckey, "Context-Sensitive Dynamic Partial Order
-//! Reduction" ([`context`], in three versions). *ISSTA 2019*: Albert, Garcia de la Banda, Gomez-Zamalloa, Isabel, Stuckey,
-//! "Optimal Context-Sensitive Dynamic Partial Order Reduction with Observers" ([`optimal_context`], algorithms 1 and 2). Comments
-//! name the papers' lines. What the papers leave open is filled in as in the sound algorithms: guarded steps race with the
-//! writers of their guard, a step may have several outcomes, and labels are static but under observers.
+//! *CAV 2017*: Albert, Arenas, Garcia de la Banda, Gomez-Zamalloa, Stuckey, "Context-Sensitive Dynamic
+//! Partial Order Reduction" ([`context`], in three versions). *ISSTA 2019*: Albert, Garcia de la Banda,
+//! Gomez-Zamalloa, Isabel, Stuckey, "Optimal Context-Sensitive Dynamic Partial Order Reduction with
+//! Observers" ([`optimal_context`], algorithms 1 and 2). Comments name the papers' lines. What the papers
+//! leave open is filled in as in the sound algorithms: guarded steps race with the writers of their guard, a
+//! step may have several outcomes, and labels are static but under observers.
 //!
-//! Nothing here is tuned: these searches compute orders pair by pair and run sequences again to see where they lead.
+//! Nothing here is tuned: these searches compute orders pair by pair and run sequences again to see where
+//! they lead.
 
 mod context;
 mod optimal_context;
@@ -181,9 +184,9 @@ impl fmt::Display for NotPublished {
 
 impl std::error::Error for NotPublished {}
 
-/// The choices that the papers leave open: drawn from a seed, or in the natural order the process that comes first in the
-/// creation tree, so that what was created last is followed first. With it the papers' numbers come out where any order gives
-/// them.
+/// The choices that the papers leave open: drawn from a seed, or in the natural order the process that comes
+/// first in the creation tree, so that what was created last is followed first. With it the papers' numbers
+/// come out where any order gives them.
 struct Chance(Option<u64>);
 
 impl Chance {

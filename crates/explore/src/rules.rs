@@ -1,5 +1,5 @@
-//! The repairs of algorithms, each with a switch, so that tests can take one out and see that it is missed. The switches of
-//! an algorithm are in its own file.
+//! The repairs of algorithms, each with a switch, so that tests can take one out and see that it is missed.
+//! The switches of an algorithm are in its own file.
 
 use crate::{convergent, observers, optimal, source, source_context};
 

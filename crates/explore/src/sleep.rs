@@ -1,9 +1,10 @@
 //! Sleep sets along the stack of the search.
 //!
-//! A sleeping event is one that was explored from an ancestor and that nothing since depends on: to take it now would
-//! repeat what was explored there. One level a node; a level inherits from the one below what the step between them
-//! does not wake. All levels lie in one array, as a stack, so that no node allocates. An event is a process with one
-//! outcome of its step; a process whose step has several sleeps altogether only if each of them sleeps.
+//! A sleeping event is one that was explored from an ancestor and that nothing since depends on: to take it
+//! now would repeat what was explored there. One level a node; a level inherits from the one below what the
+//! step between them does not wake. All levels lie in one array, as a stack, so that no node allocates. An
+//! event is a process with one outcome of its step; a process whose step has several sleeps altogether only
+//! if each of them sleeps.
 
 use mazurka_program::{Access, ProcessId};
 use mazurka_trace::dependence::dependent;
@@ -39,7 +40,8 @@ impl SleepSets {
         self.levels.push(Level { sleepers: 0, accesses: 0, asleep: 0 });
     }
 
-    /// Adds the level of the node that a step leads to. `wake` is false only in builds that are broken on purpose.
+    /// Adds the level of the node that a step leads to. `wake` is false only in builds that are broken on
+    /// purpose.
     #[inline]
     pub fn push(&mut self, process: ProcessId, step: &[Access], wake: bool) {
         let mut level =

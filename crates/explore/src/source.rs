@@ -1,11 +1,12 @@
-//! `source`: Source-DPOR, Algorithm 1 of "Source Sets" (Abdulla, Aronis, Jonsson, Sagonas, JACM 2017), with sleep sets.
+//! `source`: Source-DPOR, Algorithm 1 of "Source Sets" (Abdulla, Aronis, Jonsson, Sagonas, JACM 2017), with
+//! sleep sets.
 //!
-//! Each Mazurkiewicz trace is explored at least once; an execution that meets only sleeping processes is cut and
-//! counted as blocked. Where we differ from the published algorithm, and why:
-//! * labels carry static footprints: with those of what a step really touched, a conditional block violates the
-//!   algorithm's Property 7, and behaviours are lost (CX4);
-//! * steps that wait race as guarded steps: with every writer of their guard, whether the step was taken (lock orders
-//!   are lost otherwise, CX6) or its process still waits when the execution ends;
+//! Each Mazurkiewicz trace is explored at least once; an execution that meets only sleeping processes is cut
+//! and counted as blocked. Where we differ from the published algorithm, and why:
+//! * labels carry static footprints: with those of what a step really touched, a conditional block violates
+//!   the algorithm's Property 7, and behaviours are lost (CX4);
+//! * steps that wait race as guarded steps: with every writer of their guard, whether the step was taken
+//!   (lock orders are lost otherwise, CX6) or its process still waits when the execution ends;
 //! * a step may have several outcomes; they are explored one after the other from the same node.
 //!
 //! The test of line 6 is against initials, never weak initials (CX5).
@@ -15,6 +16,7 @@ use std::ops::ControlFlow;
 use mazurka_program::{ProcessId, ProcessSet};
 use mazurka_trace::dependence::dependent;
 
+use crate::frame::Search;
 use crate::sleep::SleepSets;
 use crate::walk::Walk;
 use crate::{Ending, Summary};
@@ -31,23 +33,13 @@ crate::rules::switches! {
 }
 
 pub(crate) fn search(walk: Walk<'_>) -> Summary {
-    let mut search = Search {
-        walk,
-        sleep: SleepSets::default(),
-        nodes: Vec::new(),
-        open: 0,
-        next: None,
-        first: Vec::new(),
-    };
-    // The answer is in the summary: a search that ends early has noted why.
-    let _ = search.run();
-    let _ = search.note_memory();
-    search.walk.summary()
+    let (sleep, nodes, first) = Default::default();
+    SourceSearch { walk, sleep, nodes, open: 0, next: None, first }.summary()
 }
 
 /// A node of the stack: `backtrack(E)` and what is being explored from it.
 #[derive(Default)]
-struct Node {
+struct SourceNode {
     backtrack: ProcessSet,
     /// Those of `backtrack` that are not known to be explored or to sleep.
     left: ProcessSet,
@@ -59,7 +51,7 @@ struct Node {
     tried: u32,
 }
 
-impl Node {
+impl SourceNode {
     /// Puts a process into `backtrack`, if it is not there.
     #[inline]
     fn plan(&mut self, process: ProcessId) {
@@ -76,11 +68,11 @@ impl Node {
     }
 }
 
-struct Search<'a> {
+struct SourceSearch<'a> {
     walk: Walk<'a>,
     sleep: SleepSets,
     /// The nodes of the stack are the first `open`; the others keep their memory for later.
-    nodes: Vec<Node>,
+    nodes: Vec<SourceNode>,
     open: usize,
     /// The process to go on with from the last node, if its step has one outcome.
     next: Option<ProcessId>,
@@ -88,7 +80,11 @@ struct Search<'a> {
     first: Vec<(ProcessId, usize)>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> for SourceSearch<'a> {
+    fn walk(&mut self) -> &mut Walk<'a> {
+        &mut self.walk
+    }
+
     fn run(&mut self) -> ControlFlow<()> {
         self.sleep.push_root();
         self.visit()?;
@@ -106,10 +102,16 @@ impl Search<'_> {
         ControlFlow::Continue(())
     }
 
+    fn memory(&mut self) -> usize {
+        self.sleep.memory() + self.nodes.capacity() * size_of::<SourceNode>()
+    }
+}
+
+impl SourceSearch<'_> {
     /// Enters the node of the present state: ends the execution, or chooses a first process (lines 8-10).
     fn visit(&mut self) -> ControlFlow<()> {
         if self.open == self.nodes.len() {
-            self.nodes.push(Node::default());
+            self.nodes.push(SourceNode::default());
         }
         let level = self.open;
         self.open += 1;
@@ -118,10 +120,8 @@ impl Search<'_> {
         node.backtrack.clear();
         node.left.clear();
         let sleep = &self.sleep;
-        let ending = if self.walk.run.enabled().is_empty() {
-            self.walk.maximal_ending()
-        } else if self.walk.too_deep() {
-            Ending::Cut
+        let ending = if let Some(ending) = self.walk.ending_here() {
+            ending
         } else if let Some(process) = self.walk.pick(|p| !sleep.sleeps_altogether(level, p)) {
             self.begin_with(level, process);
             return ControlFlow::Continue(());
@@ -129,7 +129,10 @@ impl Search<'_> {
             Ending::Blocked
         };
         self.walk.end(ending)?;
-        self.race_waiting();
+        // The processes that wait here race with what made them wait.
+        for (e, process) in self.walk.waiting_races() {
+            self.reverse(e, process, None);
+        }
         ControlFlow::Continue(())
     }
 
@@ -146,8 +149,8 @@ impl Search<'_> {
         }
     }
 
-    /// Goes back to the last node, and gives the next process of its backtrack set that does not sleep (line 11), or the next
-    /// outcome of the present one, if there is any.
+    /// Goes back to the last node, and gives the next process of its backtrack set that does not sleep (line
+    /// 11), or the next outcome of the present one, if there is any.
     fn advance(&mut self, level: usize) -> Option<(ProcessId, u32)> {
         self.put_to_sleep(level);
         loop {
@@ -202,10 +205,6 @@ impl Search<'_> {
         self.visit()
     }
 
-    fn note_memory(&mut self) -> ControlFlow<()> {
-        self.walk.note_memory(self.sleep.memory() + self.nodes.capacity() * size_of::<Node>())
-    }
-
     /// The step that was explored from a node, if any, will only be repeated from now on.
     fn put_to_sleep(&mut self, level: usize) {
         let trace = &self.walk.trace;
@@ -215,13 +214,6 @@ impl Search<'_> {
             let accesses = trace.accesses(level).iter().copied();
             self.sleep.add(process, choice, trace.alternatives(level), accesses);
         }
-    }
-
-    /// The processes that wait here race with what made them wait.
-    fn race_waiting(&mut self) {
-        let mut found = Vec::new();
-        self.walk.waiting_races(|e, process| found.push((e, process)));
-        found.into_iter().for_each(|(e, process)| self.reverse(e, process, None));
     }
 
     /// Lines 5-7: makes sure that some initial of `v = notdep(e, E).q` is in the backtrack set before `e`.
@@ -250,8 +242,8 @@ impl Search<'_> {
         self.first = initials;
     }
 
-    /// The wrong test of CX5, for builds that are broken on purpose: a process that was explored before `e` and is
-    /// independent of all of `v`.
+    /// The wrong test of CX5, for builds that are broken on purpose: a process that was explored before `e`
+    /// and is independent of all of `v`.
     fn weakly_covered(&self, e: usize, q: ProcessId, second: Option<usize>) -> bool {
         let trace = &self.walk.trace;
         let end = second.unwrap_or(trace.len());
@@ -267,7 +259,8 @@ impl Search<'_> {
     }
 }
 
-/// `I(v)` for `v = notdep(e, E).q`: the processes whose first event in `v` no event of `v` happens before, each with that event.
+/// `I(v)` for `v = notdep(e, E).q`: the processes whose first event in `v` no event of `v` happens before,
+/// each with that event.
 ///
 /// `second` is the position of `q`'s step, the last of the trace; none if `q` waits.
 pub(crate) fn collect_initials(

@@ -1,7 +1,8 @@
 //! Wakeup trees: which sequences are still to be explored from the nodes of the stack.
 //!
-//! A tree node is an event: a process, the outcome of its step, and what the step touches. Nodes live in one slab and
-//! are used again; a tree is the number of its first child, children are linked in the order of insertion.
+//! A tree node is an event: a process, the outcome of its step, and what the step touches. Nodes live in one
+//! slab and are used again; a tree is the number of its first child, children are linked in the order of
+//! insertion.
 
 use mazurka_program::{Access, ProcessId};
 use mazurka_trace::dependence::dependent;
@@ -17,7 +18,7 @@ pub(crate) const NONE: Children = u32::MAX;
 
 /// An event of a sequence that is to be inserted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step<'a> {
+pub(crate) struct Planned<'a> {
     pub process: ProcessId,
     pub choice: u32,
     pub alternatives: u32,
@@ -29,11 +30,16 @@ pub(crate) struct Step<'a> {
 /// What happens before what within a sequence: weak initials are made of it.
 pub(crate) trait Precedence {
     /// Whether some event of `rest` before the one at `k` happens before that one.
-    fn overtaken(&mut self, rest: &[Step<'_>], k: usize) -> bool;
+    fn overtaken(&mut self, rest: &[Planned<'_>], k: usize) -> bool;
 
-    /// Whether some event of `rest` would happen before `step`, were it taken after all of them and after the steps
-    /// `beside`, which are independent of them.
-    fn overtaken_after(&mut self, rest: &[Step<'_>], beside: &[(ProcessId, u32)], step: Step<'_>) -> bool;
+    /// Whether some event of `rest` would happen before `step`, were it taken after all of them and after the
+    /// steps `beside`, which are independent of them.
+    fn overtaken_after(
+        &mut self,
+        rest: &[Planned<'_>],
+        beside: &[(ProcessId, u32)],
+        step: Planned<'_>,
+    ) -> bool;
 }
 
 /// Mazurkiewicz happens-before: an event comes before each later one that depends on it.
@@ -41,12 +47,12 @@ pub(crate) struct Dependences;
 
 impl Precedence for Dependences {
     #[inline]
-    fn overtaken(&mut self, rest: &[Step<'_>], k: usize) -> bool {
+    fn overtaken(&mut self, rest: &[Planned<'_>], k: usize) -> bool {
         rest[..k].iter().any(|step| dependent(step.accesses, rest[k].accesses))
     }
 
     #[inline]
-    fn overtaken_after(&mut self, rest: &[Step<'_>], _: &[(ProcessId, u32)], step: Step<'_>) -> bool {
+    fn overtaken_after(&mut self, rest: &[Planned<'_>], _: &[(ProcessId, u32)], step: Planned<'_>) -> bool {
         rest.iter().any(|earlier| dependent(earlier.accesses, step.accesses))
     }
 }
@@ -71,7 +77,7 @@ pub(crate) struct WakeupTrees {
 }
 
 /// What the first child of a list is, taken out of it.
-pub(crate) struct Taken {
+pub(crate) struct Branch {
     pub process: ProcessId,
     pub choice: u32,
     pub children: Children,
@@ -80,7 +86,7 @@ pub(crate) struct Taken {
 
 impl WakeupTrees {
     /// A list of one leaf before another list.
-    pub fn leaf(&mut self, step: Step<'_>, next: Children) -> Children {
+    pub fn leaf(&mut self, step: Planned<'_>, next: Children) -> Children {
         let id = self.free.pop().unwrap_or_else(|| {
             self.nodes.push(Node {
                 process: step.process,
@@ -110,14 +116,14 @@ impl WakeupTrees {
     }
 
     /// Takes the first child out of a list that has one.
-    pub fn take_first(&mut self, list: Children) -> Taken {
+    pub fn take_first(&mut self, list: Children) -> Branch {
         let node = &self.nodes[list as usize];
         self.free.push(list);
-        Taken { process: node.process, choice: node.choice, children: node.children, rest: node.next }
+        Branch { process: node.process, choice: node.choice, children: node.children, rest: node.next }
     }
 
-    /// Gives the remaining outcomes of a process's step the label of the one that was taken: outcomes of one step
-    /// touch the same as far as others are concerned.
+    /// Gives the remaining outcomes of a process's step the label of the one that was taken: outcomes of one
+    /// step touch the same as far as others are concerned.
     pub fn label_outcomes(&mut self, list: Children, process: ProcessId, accesses: &[Access]) {
         let mut at = list;
         while at != NONE {
@@ -144,16 +150,16 @@ impl WakeupTrees {
         self.nodes.capacity() * size_of::<Node>() + self.accesses * size_of::<Access>()
     }
 
-    /// `insert(v, wut)`: makes sure that the tree has a leaf from which an execution equivalent to one that begins
-    /// with `v` is found, whatever the outcomes of steps that `v` does not have. Gives the list as it is then. `asleep`
-    /// has those of several outcomes that sleep at this tree's node.
+    /// `insert(v, wut)`: makes sure that the tree has a leaf from which an execution equivalent to one that
+    /// begins with `v` is found, whatever the outcomes of steps that `v` does not have. Gives the list as it
+    /// is then. `asleep` has those of several outcomes that sleep at this tree's node.
     ///
     /// `rules` differ only in builds that are broken on purpose.
     pub fn insert(
         &mut self,
         list: Children,
-        v: &[Step<'_>],
-        asleep: &[Outcome],
+        v: &[Planned<'_>],
+        asleep: &[ExploredOutcome],
         rules: Rules,
         order: &mut impl Precedence,
     ) -> Children {
@@ -165,7 +171,7 @@ impl WakeupTrees {
         &mut self,
         list: Children,
         rest: &mut Rest<'_>,
-        asleep: Vec<Outcome>,
+        asleep: Vec<ExploredOutcome>,
         rules: &Rules,
         order: &mut impl Precedence,
     ) -> Children {
@@ -178,16 +184,16 @@ impl WakeupTrees {
         root
     }
 
-    /// Down the tree from below a node (from the root, if there is none), until a leaf or a node where nothing covers the
-    /// rest. Also where nothing is left: what is planned below may be for some outcomes only. `covered` has the outcomes
-    /// under which there is no need.
+    /// Down the tree from below a node (from the root, if there is none), until a leaf or a node where
+    /// nothing covers the rest. Also where nothing is left: what is planned below may be for some outcomes
+    /// only. `covered` has the outcomes under which there is no need.
     #[allow(clippy::too_many_arguments)]
     fn descend<'v>(
         &mut self,
         root: &mut Children,
         mut parent: Option<Children>,
         rest: &mut Rest<'v>,
-        mut covered: Vec<Outcome>,
+        mut covered: Vec<ExploredOutcome>,
         rules: &Rules,
         work: &mut Work<'v>,
         order: &mut impl Precedence,
@@ -215,13 +221,14 @@ impl WakeupTrees {
         }
     }
 
-    /// Looks among siblings for one to follow, and takes out of the rest what that one is. Outcomes of a step that is
-    /// independent of the rest cover it under themselves only: it has to go below each, which is put into `work`.
+    /// Looks among siblings for one to follow, and takes out of the rest what that one is. Outcomes of a step
+    /// that is independent of the rest cover it under themselves only: it has to go below each, which is put
+    /// into `work`.
     fn search<'v>(
         &self,
         head: Children,
         rest: &mut Rest<'v>,
-        covered: &mut Vec<Outcome>,
+        covered: &mut Vec<ExploredOutcome>,
         rules: &Rules,
         work: &mut Work<'v>,
         order: &mut impl Precedence,
@@ -248,7 +255,7 @@ impl WakeupTrees {
                         work.push((at, rest, below));
                     }
                     let (process, choice) = (node.process, node.choice);
-                    covered.push(Outcome { process, choice, accesses: node.accesses.clone() });
+                    covered.push(ExploredOutcome { process, choice, accesses: node.accesses.clone() });
                     let known = covered.iter().filter(|outcome| outcome.process == process).count();
                     if known as u32 >= node.alternatives {
                         return Found::Covered;
@@ -262,13 +269,13 @@ impl WakeupTrees {
     }
 
     /// The outcomes that are not covered of the step at the head of a list, as leaves.
-    fn other_outcomes(&mut self, head: Children, covered: &[Outcome]) -> Children {
+    fn other_outcomes(&mut self, head: Children, covered: &[ExploredOutcome]) -> Children {
         let Node { process, alternatives, ref accesses, .. } = self.nodes[head as usize];
         let accesses = accesses.clone();
         let mut leaves = NONE;
         for choice in (0..alternatives).rev() {
             if !covered.iter().any(|outcome| outcome.process == process && outcome.choice == choice) {
-                let step = Step { process, choice, alternatives, accesses: &accesses, at: 0 };
+                let step = Planned { process, choice, alternatives, accesses: &accesses, at: 0 };
                 leaves = self.leaf(step, leaves);
             }
         }
@@ -276,7 +283,7 @@ impl WakeupTrees {
     }
 
     /// A branch that is the sequence.
-    pub fn chain<'v>(&mut self, v: impl DoubleEndedIterator<Item = Step<'v>>) -> Children {
+    pub fn chain<'v>(&mut self, v: impl DoubleEndedIterator<Item = Planned<'v>>) -> Children {
         let mut below = NONE;
         for step in v.rev() {
             let node = self.leaf(step, NONE);
@@ -291,7 +298,7 @@ impl WakeupTrees {
         let v = rest.steps();
         let Some(k) = v.iter().position(|step| step.process == node.process) else {
             let Node { process, choice, alternatives, ref accesses, .. } = *node;
-            let step = Step { process, choice, alternatives, accesses, at: 0 };
+            let step = Planned { process, choice, alternatives, accesses, at: 0 };
             let apart = !weak || order.overtaken_after(v, &rest.beside, step);
             return if apart { Relation::Apart } else { Relation::Beside };
         };
@@ -303,18 +310,18 @@ impl WakeupTrees {
 /// What is left of a sequence on the way down a tree, and the steps on the way that it does not have.
 #[derive(Clone)]
 pub(crate) struct Rest<'v> {
-    steps: SmallVec<[Step<'v>; 24]>,
+    steps: SmallVec<[Planned<'v>; 24]>,
     /// How many of the steps are used up: mostly it is the first that goes, and the others need not move.
     used: usize,
     beside: SmallVec<[(ProcessId, u32); 4]>,
 }
 
 impl<'v> Rest<'v> {
-    pub fn new(v: impl Iterator<Item = Step<'v>>) -> Rest<'v> {
+    pub fn new(v: impl Iterator<Item = Planned<'v>>) -> Rest<'v> {
         Rest { steps: v.collect(), used: 0, beside: SmallVec::new() }
     }
 
-    fn steps(&self) -> &[Step<'v>] {
+    fn steps(&self) -> &[Planned<'v>] {
         &self.steps[self.used..]
     }
 
@@ -326,17 +333,17 @@ impl<'v> Rest<'v> {
 }
 
 /// What is still to be inserted below which node, and the outcomes under which it need not be.
-type Work<'v> = Vec<(Children, Rest<'v>, Vec<Outcome>)>;
+type Work<'v> = Vec<(Children, Rest<'v>, Vec<ExploredOutcome>)>;
 
 /// One of several outcomes of a step: it sleeps, or the sequence at hand was inserted below it.
 #[derive(Clone, Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct ExploredOutcome {
     pub process: ProcessId,
     pub choice: u32,
     pub accesses: Vec<Access>,
 }
 
-impl Outcome {
+impl ExploredOutcome {
     /// Whether it sleeps behind a node if it does before.
     fn stays(&self, node: &Node) -> bool {
         self.process != node.process && !dependent(&self.accesses, &node.accesses)

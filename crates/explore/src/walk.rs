@@ -1,4 +1,5 @@
-//! What all algorithms share: a run and its trace that go forth and back together, the counts, and the limits.
+//! What all algorithms share: a run and its trace that go forth and back together, the counts, and the
+//! limits.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -24,8 +25,8 @@ const PLANNED_BETWEEN_LOOKS: usize = 1 << 19;
 /// How often the monitor is told of the progress: to find it out costs time in proportion to the depth.
 const BETWEEN_REPORTS: Duration = Duration::from_millis(50);
 
-/// How many steps in a row a process takes before another one gets its turn, where the order is free. Only programs with
-/// endless loops notice.
+/// How many steps in a row a process takes before another one gets its turn, where the order is free. Only
+/// programs with endless loops notice.
 const PATIENCE: usize = 500;
 
 /// A run and its trace, always at the same depth.
@@ -118,7 +119,8 @@ impl<'a> Walk<'a> {
         if self.look_is_due() { self.look_at_the_clock() } else { ControlFlow::Continue(()) }
     }
 
-    /// What has been done so far, in steps; what a step does besides counts too, so that no few steps last long unnoticed.
+    /// What has been done so far, in steps; what a step does besides counts too, so that no few steps last
+    /// long unnoticed.
     #[inline]
     fn work(&self) -> u64 {
         self.taken + self.run.effort()
@@ -136,7 +138,8 @@ impl<'a> Walk<'a> {
         self.work() >= self.next_look
     }
 
-    /// Takes a step as [`Walk::step`] does, to see what it does: it is not counted, and is to be gone back from.
+    /// Takes a step as [`Walk::step`] does, to see what it does: it is not counted, and is to be gone back
+    /// from.
     pub fn try_step(&mut self, process: ProcessId, choice: u32) -> ControlFlow<()> {
         let taken = self.step(process, choice);
         self.counts.events -= u64::from(taken.is_continue());
@@ -172,17 +175,20 @@ impl<'a> Walk<'a> {
         self.options.rules == Rules::default()
     }
 
-    /// The races of the processes that wait at the end with what made them wait: `found` gets the writer and the process.
-    pub fn waiting_races(&self, mut found: impl FnMut(usize, ProcessId)) {
+    /// The races of the processes that wait at the end with what made them wait: the writer and the process
+    /// of each.
+    pub fn waiting_races(&self) -> Vec<(usize, ProcessId)> {
         let Walk { run, trace, order, options, .. } = self;
+        let mut found = Vec::new();
         if !options.rules.shared.waiting_races {
-            return;
+            return found;
         }
         run.waiting(&mut |process, guard| {
             let Some(guard) = guard else { return };
             let holds = |id, depth| !options.rules.shared.guard_must_hold || run.guard_holds_at(id, depth);
-            order.waiting_races(trace, process, guard, holds, |e| found(e, process));
+            order.waiting_races(trace, process, guard, holds, |e| found.push((e, process)));
         });
+        found
     }
 
     /// Goes back to where the execution had `depth` steps.
@@ -217,10 +223,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Takes steps that are no part of the trace, from depth `from` on, and gives the label of the last and the number
-    /// of its outcomes; none if a step can't be taken. The run returns to the trace by [`Walk::back_to`] only.
+    /// Takes steps that are no part of the trace, from depth `from` on, and gives the label of the last and
+    /// the number of its outcomes; none if a step can't be taken. The run returns to the trace by
+    /// [`Walk::back_to`] only.
     ///
-    /// Calls in a row must not go up: after leaving the trace at one depth, the run knows it only up to there.
+    /// Calls in a row must not go up: after leaving the trace at one depth, the run knows it only up to
+    /// there.
     pub fn probe(
         &mut self,
         from: usize,
@@ -250,7 +258,8 @@ impl<'a> Walk<'a> {
         (trace, order, Aside { run: &mut **run, on_trace, label, taken })
     }
 
-    /// Begins the search again from the start: something was found out that what was done so far did not know.
+    /// Begins the search again from the start: something was found out that what was done so far did not
+    /// know.
     pub fn begin_again(&mut self) {
         self.back_to(0);
         self.counts = Counts::default();
@@ -270,6 +279,15 @@ impl<'a> Walk<'a> {
         let mut deadlock = false;
         self.run.waiting(&mut |_, _| deadlock = true);
         Ending::Complete { deadlock: deadlock && !self.run.ended_early() }
+    }
+
+    /// How the execution ends in the present state, whatever the algorithm; none if it goes on.
+    #[inline]
+    pub fn ending_here(&self) -> Option<Ending> {
+        if self.run.enabled().is_empty() {
+            return Some(self.maximal_ending());
+        }
+        self.too_deep().then_some(Ending::Cut)
     }
 
     /// Counts an execution and tells the monitor. Breaks if the search is over.
@@ -323,8 +341,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// How long the search has lasted; says when to look next. Steps may be quick for long and then slow, so looks are as far
-    /// apart as they may be only as long as all goes well.
+    /// How long the search has lasted; says when to look next. Steps may be quick for long and then slow, so
+    /// looks are as far apart as they may be only as long as all goes well.
     fn look(&mut self) -> Duration {
         let elapsed = self.started.elapsed();
         let apart = elapsed.saturating_sub(self.looked);
@@ -358,7 +376,8 @@ impl<'a> Walk<'a> {
 
     /// Tells the monitor how far the search has come.
     ///
-    /// `branches` gives, from the root on, how many branches of each node are behind us and how many are known.
+    /// `branches` gives, from the root on, how many branches of each node are behind us and how many are
+    /// known.
     pub fn report_progress(&mut self, branches: impl Iterator<Item = (usize, usize)>) -> ControlFlow<()> {
         self.progress_due = false;
         let (mut share, mut weight) = (0.0, 1.0);
@@ -373,16 +392,17 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Notes that a sequence of at most so many events was planned. Whether it is time for [`Walk::look_between`]: the races
-    /// of one long execution may take longer to plan for than a search may last.
+    /// Notes that a sequence of at most so many events was planned. Whether it is time for
+    /// [`Walk::look_between`]: the races of one long execution may take longer to plan for than a search may
+    /// last.
     #[inline]
     pub fn planned(&mut self, events: usize) -> bool {
         self.planned += events;
         self.planned >= PLANNED_BETWEEN_LOOKS
     }
 
-    /// Looks at the clock and asks the monitor, after the end of an execution has been told or while the run is aside of
-    /// the trace.
+    /// Looks at the clock and asks the monitor, after the end of an execution has been told or while the run
+    /// is aside of the trace.
     #[cold]
     pub fn look_between(&mut self) -> ControlFlow<()> {
         self.planned = 0;
@@ -450,13 +470,15 @@ impl<'a> Walk<'a> {
         self.shuffle
     }
 
-    pub fn summary(self) -> Summary {
-        Summary { counts: self.counts, not_exhaustive: self.not_exhaustive, broken: self.broken }
+    /// What came of the search.
+    pub fn summary(&mut self) -> Summary {
+        let (not_exhaustive, broken) = (self.not_exhaustive.take(), self.broken.take());
+        Summary { counts: self.counts, not_exhaustive, broken }
     }
 }
 
-/// A run without its trace. It returns to the trace by [`Walk::back_to`] only, and as with [`Walk::probe`] calls in a row
-/// must not go up.
+/// A run without its trace. It returns to the trace by [`Walk::back_to`] only, and as with [`Walk::probe`]
+/// calls in a row must not go up.
 pub(crate) struct Aside<'a> {
     pub run: &'a mut dyn Run,
     on_trace: &'a mut usize,

@@ -1,34 +1,25 @@
-//! Texts that are hardly programs of ABS: whatever they say, they are accepted or refused, in good time and with a place.
+//! Texts that are hardly programs of ABS: whatever they say, they are accepted or refused, in good time and
+//! with a place.
 //!
-//! Texts are made of known programs, right ones and wrong ones, by changing characters, tokens and lines. What is accepted
-//! must be a well-formed model: every number in it stands for something, every place is in a file.
+//! Texts are made of known programs, right ones and wrong ones, by changing characters, tokens and lines.
+//! What is accepted must be a well-formed model: every number in it stands for something, every place is in a
+//! file.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use mazurka_abs::{Dialect, Options, Source, compile, files, place, render};
 
 use crate::abs_well_formed::well_formed;
+use crate::campaign::{Broken, Checked, FuzzProgram, FuzzTarget, Outcome};
 use crate::random::Random;
 
 /// No text of the size of these takes longer.
 const LONGEST: Duration = Duration::from_secs(5);
 /// Texts that have grown larger than this are left as they are.
 const LARGEST: usize = 20_000;
-
-/// Many texts.
-#[derive(Clone, Debug)]
-pub struct Campaign {
-    /// The seed of everything.
-    pub seed: u64,
-    /// The number of the first text.
-    pub first: u64,
-    /// How many texts.
-    pub texts: u64,
-    /// What they are made of.
-    pub corpus: Corpus,
-}
 
 /// What texts are made of.
 #[derive(Clone, Debug, Default)]
@@ -39,19 +30,71 @@ pub struct Corpus {
     pub wrong: Vec<String>,
 }
 
-/// What came of it.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    /// Texts that are programs.
-    pub accepted: u64,
-    /// Texts that are not.
-    pub refused: u64,
-    /// Of all errors that were reported.
-    pub errors: u64,
-    /// The longest that one text took.
-    pub slowest: Duration,
-    /// The first text that did something else: its number, the text, and what it did.
-    pub found: Option<(u64, String, String)>,
+/// Texts that may be no programs: one that is accepted holds, one that is refused is unfit.
+#[derive(Debug, Default)]
+pub struct AbsTexts {
+    /// What they are made of.
+    pub corpus: Corpus,
+    /// All errors that were reported.
+    errors: AtomicU64,
+}
+
+impl AbsTexts {
+    /// Texts made of these.
+    pub fn of(corpus: Corpus) -> AbsTexts {
+        AbsTexts { corpus, errors: AtomicU64::new(0) }
+    }
+}
+
+/// What is said of a text that was refused with a place.
+pub const REFUSED: &str = "refused";
+
+impl FuzzProgram for (String, Options) {
+    fn text(&self) -> String {
+        self.0.clone()
+    }
+}
+
+impl FuzzTarget for AbsTexts {
+    type Program = (String, Options);
+    const CLEAN: &'static str = "nothing wrong";
+    const BROKEN: &'static str = "WRONG: text";
+
+    fn draw(&self, _: u64, random: &mut Random) -> (Self::Program, bool) {
+        let text = mutant(&self.corpus, random);
+        ((text, options(&self.corpus, random)), true)
+    }
+
+    fn check(&self, (text, options): &Self::Program, _: u64) -> Checked {
+        let start = Instant::now();
+        let result = catch_unwind(AssertUnwindSafe(|| check(text, options)));
+        let time = start.elapsed();
+        let wrong = match result {
+            Ok(Ok(errors)) if time <= LONGEST => {
+                self.errors.fetch_add(errors as u64, Relaxed);
+                return if errors == 0 { Checked::Holds(0) } else { Checked::Unfit(REFUSED) };
+            }
+            Ok(Ok(_)) => format!("it took {time:?}"),
+            Ok(Err(wrong)) => wrong,
+            Err(_) => "a panic".to_owned(),
+        };
+        Checked::Breaks(Broken::law(wrong))
+    }
+
+    fn summary(&self, outcome: &Outcome<Self::Program>) -> String {
+        format!(
+            "{} texts accepted, {} refused with {} errors, in {:.1} s, the slowest in {} ms",
+            outcome.held,
+            outcome.programs() - outcome.held,
+            self.errors.load(Relaxed),
+            outcome.time.as_secs_f64(),
+            outcome.slowest.as_millis()
+        )
+    }
+
+    fn options(&self) -> String {
+        " --abs-text".to_owned()
+    }
 }
 
 /// The benchmarks, the standard library, and what the tests have.
@@ -79,39 +122,6 @@ pub fn corpus() -> Corpus {
         wrong.extend(programs);
     }
     Corpus { right, wrong }
-}
-
-/// Runs a campaign to its end, or to the first text that breaks something.
-pub fn run(campaign: &Campaign) -> Outcome {
-    let mut outcome = Outcome::default();
-    for index in campaign.first..campaign.first + campaign.texts {
-        let mut random = Random::for_program(campaign.seed, index);
-        let text = mutant(&campaign.corpus, &mut random);
-        let options = options(&campaign.corpus, &mut random);
-        let start = Instant::now();
-        let result = catch_unwind(AssertUnwindSafe(|| check(&text, &options)));
-        let time = start.elapsed();
-        outcome.slowest = outcome.slowest.max(time);
-        let wrong = match result {
-            Ok(Ok(0)) => {
-                outcome.accepted += 1;
-                None
-            }
-            Ok(Ok(errors)) => {
-                outcome.refused += 1;
-                outcome.errors += errors as u64;
-                None
-            }
-            Ok(Err(wrong)) => Some(wrong),
-            Err(_) => Some("a panic".to_string()),
-        };
-        let wrong = wrong.or_else(|| (time > LONGEST).then(|| format!("it took {time:?}")));
-        if let Some(wrong) = wrong {
-            outcome.found = Some((index, text, wrong));
-            break;
-        }
-    }
-    outcome
 }
 
 /// The number of errors of a text, or what is wrong with the answer.
@@ -175,8 +185,8 @@ impl Corpus {
     }
 }
 
-/// A text made of one of the corpus, and parts of others. Every other one is changed only a little, so that some of them
-/// are programs still.
+/// A text made of one of the corpus, and parts of others. Every other one is changed only a little, so that
+/// some of them are programs still.
 pub fn mutant(corpus: &Corpus, random: &mut Random) -> String {
     let mut text = corpus.pick(random);
     if random.one_in(2) {

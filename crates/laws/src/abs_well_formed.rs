@@ -68,40 +68,24 @@ impl Checker<'_> {
 
     fn statement(&self, kind: &StatementKind) -> Checked {
         match kind {
-            StatementKind::Assign(target, expr) => {
-                self.target(*target)?;
-                self.expr(expr)
-            }
+            StatementKind::Assign(target, expr) => self.target(*target).and(self.expr(expr)),
             StatementKind::Effect(target, effect) => {
-                target.iter().try_for_each(|target| self.target(*target))?;
-                self.effect(effect)
+                target.iter().try_for_each(|target| self.target(*target)).and(self.effect(effect))
             }
             StatementKind::Assert(expr) | StatementKind::Throw(expr) | StatementKind::Return(expr) => {
                 self.expr(expr)
             }
             StatementKind::If(condition, yes, no) => {
-                self.expr(condition)?;
-                self.statements(yes)?;
-                self.statements(no)
+                self.expr(condition).and(self.statements(yes)).and(self.statements(no))
             }
-            StatementKind::While(condition, body) => {
-                self.expr(condition)?;
-                self.statements(body)
-            }
+            StatementKind::While(condition, body) => self.expr(condition).and(self.statements(body)),
             StatementKind::ForEach { element, index, list, body } => {
-                self.slot(*element)?;
-                index.iter().try_for_each(|index| self.slot(*index))?;
-                self.expr(list)?;
-                self.statements(body)
+                let slots = self.slot(*element).and(index.iter().try_for_each(|index| self.slot(*index)));
+                slots.and(self.expr(list)).and(self.statements(body))
             }
-            StatementKind::Switch(subject, branches) => {
-                self.expr(subject)?;
-                self.branches(branches)
-            }
+            StatementKind::Switch(subject, branches) => self.expr(subject).and(self.branches(branches)),
             StatementKind::Try { body, handlers, finally } => {
-                self.statements(body)?;
-                self.branches(handlers)?;
-                self.statements(finally)
+                self.statements(body).and(self.branches(handlers)).and(self.statements(finally))
             }
             StatementKind::Await(guard) => self.guard(guard),
             StatementKind::Suspend => Ok(()),
@@ -109,19 +93,13 @@ impl Checker<'_> {
     }
 
     fn branches(&self, branches: &[(Pattern, Vec<Statement>)]) -> Checked {
-        branches.iter().try_for_each(|(pattern, body)| {
-            self.pattern(pattern)?;
-            self.statements(body)
-        })
+        branches.iter().try_for_each(|(pattern, body)| self.pattern(pattern).and(self.statements(body)))
     }
 
     fn guard(&self, guard: &Guard) -> Checked {
         match guard {
             Guard::Future(expr) | Guard::Condition(expr) => self.expr(expr),
-            Guard::And(left, right) => {
-                self.guard(left)?;
-                self.guard(right)
-            }
+            Guard::And(left, right) => self.guard(left).and(self.guard(right)),
         }
     }
 
@@ -157,6 +135,11 @@ impl Checker<'_> {
         }
     }
 
+    fn arity(&self, constructor: ConstructorId, parts: usize) -> Checked {
+        let known = self.model.constructors.get(constructor.index());
+        self.need(known.is_some_and(|known| known.arity as usize == parts), "parts of a constructor")
+    }
+
     fn exprs(&self, exprs: &[Expr]) -> Checked {
         exprs.iter().try_for_each(|expr| self.expr(expr))
     }
@@ -171,10 +154,7 @@ impl Checker<'_> {
             ExprKind::Slot(slot) => self.slot(*slot),
             ExprKind::Field(field) => self.field(*field),
             ExprKind::Construct(constructor, arguments) => {
-                let arity =
-                    self.model.constructors.get(constructor.index()).map(|known| known.arity as usize);
-                self.need(arity == Some(arguments.len()), "arguments of a constructor")?;
-                self.exprs(arguments)
+                self.arity(*constructor, arguments.len()).and(self.exprs(arguments))
             }
             ExprKind::Apply { function, arguments, closures } => {
                 let known = self.model.functions.get(function.index());
@@ -183,35 +163,18 @@ impl Checker<'_> {
                 self.exprs(arguments)?;
                 closures.iter().try_for_each(|closure| self.closure(closure))
             }
-            ExprKind::ApplySlot { function, arguments } => {
-                self.slot(*function)?;
-                self.exprs(arguments)
-            }
+            ExprKind::ApplySlot { function, arguments } => self.slot(*function).and(self.exprs(arguments)),
             ExprKind::Not(inner) | ExprKind::Negate(inner) => self.expr(inner),
             ExprKind::Implements(inner, interface) | ExprKind::As(inner, interface) => {
                 self.need(interface.index() < self.model.interfaces.len(), "an interface")?;
                 self.expr(inner)
             }
-            ExprKind::Binary(_, left, right) => {
-                self.expr(left)?;
-                self.expr(right)
-            }
-            ExprKind::If(condition, yes, no) => {
-                self.expr(condition)?;
-                self.expr(yes)?;
-                self.expr(no)
-            }
-            ExprKind::Let(slot, value, body) => {
-                self.slot(*slot)?;
-                self.expr(value)?;
-                self.expr(body)
-            }
+            ExprKind::Binary(_, left, right) => self.expr(left).and(self.expr(right)),
+            ExprKind::If(condition, yes, no) => self.expr(condition).and(self.expr(yes)).and(self.expr(no)),
+            ExprKind::Let(slot, value, body) => self.slot(*slot).and(self.expr(value)).and(self.expr(body)),
             ExprKind::Case(subject, branches) => {
-                self.expr(subject)?;
-                branches.iter().try_for_each(|(pattern, body)| {
-                    self.pattern(pattern)?;
-                    self.expr(body)
-                })
+                let branch = |(pattern, body): &(Pattern, Expr)| self.pattern(pattern).and(self.expr(body));
+                self.expr(subject).and(branches.iter().try_for_each(branch))
             }
         }
     }
@@ -223,8 +186,7 @@ impl Checker<'_> {
             }
             Closure::Slot(slot) => self.slot(*slot),
             Closure::Lambda { parameters, body } => {
-                parameters.iter().try_for_each(|slot| self.slot(*slot))?;
-                self.expr(body)
+                parameters.iter().try_for_each(|slot| self.slot(*slot)).and(self.expr(body))
             }
         }
     }
@@ -234,10 +196,8 @@ impl Checker<'_> {
             Pattern::Bind(slot) => self.slot(*slot),
             Pattern::Equal(variable) => self.target(*variable),
             Pattern::Construct(constructor, parts) => {
-                let arity =
-                    self.model.constructors.get(constructor.index()).map(|known| known.arity as usize);
-                self.need(arity == Some(parts.len()), "parts of a constructor")?;
-                parts.iter().try_for_each(|part| self.pattern(part))
+                let parts_are = parts.iter().try_for_each(|part| self.pattern(part));
+                self.arity(*constructor, parts.len()).and(parts_are)
             }
             _ => Ok(()),
         }

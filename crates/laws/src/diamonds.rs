@@ -1,9 +1,9 @@
 //! Labels are honest: steps that are independent by their labels commute.
 //!
-//! Brute force compares what algorithms find with all that there is, on programs that are small enough. A label that says
-//! too little may do no harm there. This looks at labels themselves, in states along random walks through programs of
-//! any size: of two steps that can be taken in a state and are independent by their labels, neither disables the other,
-//! gives it another label, or another number of outcomes.
+//! Brute force compares what algorithms find with all that there is, on programs that are small enough. A
+//! label that says too little may do no harm there. This looks at labels themselves, in states along random
+//! walks through programs of any size: of two steps that can be taken in a state and are independent by their
+//! labels, neither disables the other, gives it another label, or another number of outcomes.
 
 use mazurka_program::{Footprints, Label, Location, ProcessId, Program, Run};
 use mazurka_trace::dependence;
@@ -48,7 +48,8 @@ pub fn check(
     Ok(())
 }
 
-/// What a step would do in the present state: its label and how many outcomes it has. None if the run can't go on.
+/// What a step would do in the present state: its label and how many outcomes it has. None if the run can't
+/// go on.
 fn peek(run: &mut impl Run, process: ProcessId) -> Option<Deed> {
     let (depth, outcomes) = (run.depth(), run.alternatives(process));
     let mut label = Label::default();

@@ -1,13 +1,13 @@
 //! Random programs: small ones, over all that the language has.
 //!
-//! A program draws a few features first and uses only those, so that each is met densely by some programs. Programs
-//! are kept to a handful of steps: the oracle tries every interleaving. Nothing keeps them from failing: indices may
-//! be out of range, divisors 0, locks not held, handles empty.
+//! A program draws a few features first and uses only those, so that each is met densely by some programs.
+//! Programs are kept to a handful of steps: the oracle tries every interleaving. Nothing keeps them from
+//! failing: indices may be out of range, divisors 0, locks not held, handles empty.
 
-use mazurka_litmus::ast::*;
+use mazurka_litmus::ast::{Ast, Expr, Name, Target};
 
 use crate::random::Random;
-use crate::writer::{Body, Writer, cell, constant, object, range};
+use crate::writer::{self, Body, Writer, constant};
 
 /// What a program may use. Arrays and families have two members.
 #[derive(Clone, Debug, Default)]
@@ -44,57 +44,56 @@ pub(crate) fn threads(random: &mut Random) -> Ast {
 }
 
 fn written(features: &Features, random: &mut Random) -> Ast {
-    let mut items = declarations(features, random);
+    let mut text = declarations(features, random);
     // Some are too large for brute force: on these the algorithms must agree.
     let steps = if random.one_in(6) { 8 + random.below(6) } else { 4 + random.below(6) };
     let each = steps.div_ceil(features.processes.len()).min(5);
     for (k, (task, params)) in features.tasks.iter().enumerate() {
-        let params: Vec<Name> = ["a1", "a2"].iter().take(*params).map(|&name| Name::new(name)).collect();
-        let mut writer = Writer::new(features, Body::Task(k));
-        writer.locals.extend(params.iter().map(|param| param.text.clone()));
+        let params = &["a1", "a2"][..*params];
         let statements = 1 + random.below(2);
-        let body = writer.block(random, statements, 1);
-        items.push(Item::Task(TaskDecl { name: Name::new(task), params, body }));
+        let mut writer = Writer::new(features, random, Body::Task(k));
+        writer.locals.extend(params.iter().map(|&param| param.to_owned()));
+        text += &format!("task {task}({}) {{ {} }}\n", params.join(", "), writer.block(statements, 1));
     }
     for (k, (process, family)) in features.processes.iter().enumerate() {
-        let mut writer = Writer::new(features, Body::Process(k));
-        let statements = if *family { 1 + random.below(2) } else { 1 + random.below(each) };
-        let family = family.then(|| {
-            writer.locals.push("i".to_owned());
-            (Name::new("i"), range(0, 2))
-        });
-        let body = writer.block(random, statements, 0);
-        items.push(Item::Process(ProcessDecl { name: Name::new(process), family, body }));
+        let statements = 1 + random.below(if *family { 2 } else { each });
+        let mut writer = Writer::new(features, random, Body::Process(k));
+        writer.locals.extend(family.then(|| "i".to_owned()));
+        let index = if *family { "[i in 0..2]" } else { "" };
+        text += &format!("process {process}{index} {{ {} }}\n", writer.block(statements, 0));
     }
-    Ast { items }
+    writer::program(text)
 }
 
 fn some(names: &[&str], n: usize) -> Vec<String> {
     names.iter().take(n).map(|&name| name.to_owned()).collect()
 }
 
+/// An object, or a member of an array.
+pub(crate) fn target(name: &str, index: Option<i64>) -> Target {
+    Target { name: Name::new(name), index: index.map(Expr::number) }
+}
+
 fn features(random: &mut Random) -> Features {
-    let members = |name: &str| (0..2).map(|k| cell(name, Expr::number(k))).collect::<Vec<_>>();
+    let single = |name: &str| target(name, None);
+    let members = |name: &str| vec![target(name, Some(0)), target(name, Some(1))];
     let locks = match random.weighted(&[6, 4, 2, 2]) {
         0 => Vec::new(),
-        1 => vec![object("m")],
-        2 => vec![object("m"), object("l")],
+        1 => vec![single("m")],
+        2 => vec![single("m"), single("l")],
         _ => members("l"),
     };
     let condvars = match random.weighted(&[4, 4, 1, 1]) {
         _ if locks.is_empty() => Vec::new(),
         0 => Vec::new(),
-        1 => vec![object("c")],
-        2 => vec![object("c"), object("d")],
+        1 => vec![single("c")],
+        2 => vec![single("c"), single("d")],
         _ => members("d"),
     };
     let mut tasks = Vec::new();
     if random.one_in(3) {
-        tasks.extend(
-            some(&["t", "u"], 1 + random.below(2))
-                .into_iter()
-                .map(|name| (name, random.weighted(&[3, 2, 1]))),
-        );
+        let names = some(&["t", "u"], 1 + random.below(2));
+        tasks.extend(names.into_iter().map(|name| (name, random.weighted(&[3, 2, 1]))));
     }
     let names = some(&["p", "q", "r", "s"], 2 + random.below(3));
     let family = if random.one_in(4) { random.below(names.len()) } else { usize::MAX };
@@ -128,39 +127,31 @@ fn features(random: &mut Random) -> Features {
     }
 }
 
-fn declarations(features: &Features, random: &mut Random) -> Vec<Item> {
-    let mut items = Vec::new();
-    let mut vars: Vec<VarDecl> = Vec::new();
+fn declarations(features: &Features, random: &mut Random) -> String {
+    let mut vars: Vec<String> = Vec::new();
     for name in &features.vars {
-        let init = if random.one_in(4) { Init::All(constant(random)) } else { Init::Zero };
-        vars.push(VarDecl { name: Name::new(name), size: None, init });
+        let init = if random.one_in(4) { format!(" = {}", constant(random)) } else { String::new() };
+        vars.push(format!("{name}{init}"));
     }
     for name in &features.arrays {
         let init = match random.below(4) {
-            0 => Init::All(Expr::number(1)),
-            1 => Init::Each(vec![constant(random), constant(random)]),
-            _ => Init::Zero,
+            0 => " = 1".to_owned(),
+            1 => format!(" = [{}, {}]", constant(random), constant(random)),
+            _ => String::new(),
         };
-        vars.push(VarDecl { name: Name::new(name), size: Some(Expr::number(2)), init });
+        vars.push(format!("{name}[2]{init}"));
     }
-    items.push(Item::Var(vars));
-    if !features.locks.is_empty() {
-        items.push(Item::Lock(objects(&features.locks)));
-    }
-    if !features.condvars.is_empty() {
-        items.push(Item::Condvar(objects(&features.condvars)));
-    }
-    items
-}
-
-/// The declarations of objects, arrays once.
-fn objects(targets: &[Target]) -> Vec<ObjectDecl> {
-    let mut found: Vec<ObjectDecl> = Vec::new();
-    for target in targets {
-        if !found.iter().any(|known| known.name == target.name) {
-            let size = target.index.is_some().then(|| Expr::number(2));
-            found.push(ObjectDecl { name: target.name.clone(), size });
+    let mut text = format!("var {};\n", vars.join(", "));
+    for (kind, targets) in [("lock", &features.locks), ("condvar", &features.condvars)] {
+        let declared = targets.iter().map(|object| match object.index {
+            None => object.name.text.clone(),
+            Some(_) => format!("{}[2]", object.name.text),
+        });
+        let mut declared: Vec<String> = declared.collect();
+        declared.dedup();
+        if !declared.is_empty() {
+            text += &format!("{kind} {};\n", declared.join(", "));
         }
     }
-    found
+    text
 }

@@ -3,13 +3,14 @@
 //! 1. Every class of the algorithm's equivalence is reached, and every failure, deadlock and final state.
 //! 2. `optimal` completes no class twice and blocks nothing; `source` completes none twice.
 //! 3. The counts of `optimal` do not depend on the numbering of processes nor on the order of choices.
-//! 4. A random linearisation of an explored trace gives the same trace, the same labels and the same final state.
+//! 4. A random linearisation of an explored trace gives the same trace, the same labels and the same final
+//!    state.
 //! 5. The schedule of a failing execution, written down and read again, gives the failure again.
 //!
 //! And one about labels, on which all others stand: executions of one class end in one state.
 //!
-//! Where brute force gives up, all orders of `optimal` still have to find the same classes, each once, and `source` no
-//! others: what an order loses, another one finds.
+//! Where brute force gives up, all orders of `optimal` still have to find the same classes, each once, and
+//! `source` no others: what an order loses, another one finds.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,97 +19,71 @@ use std::ops::ControlFlow;
 use mazurka_explore::{
     Algorithm, Counts, Ending, Limits, Monitor, NotExhaustive, Options, Order, Rules, explore,
 };
-use mazurka_litmus::ast::{Ast, Item};
+use mazurka_litmus::ast::Ast;
 use mazurka_litmus::{LabelRules, Litmus, Source, compile};
 use mazurka_oracle::{Budget, Deadlock, Failed, TooMuch, Truth, deadlock, truth};
-use mazurka_program::{Footprints, Program, Run, Schedule, State, Step};
+use mazurka_program::{Program, Run, Schedule, State};
 use mazurka_trace::equivalence::{self, Key};
 use mazurka_trace::{HappensBefore, Trace};
 
-use crate::observers;
+use crate::campaign::{Broken, Checked, NOT_A_PROGRAM};
 use crate::random::Random;
+use crate::replay::{Replay, steps};
+use crate::{observers, visit};
 
-/// What is checked: the algorithms as they are, or with a repair taken out.
+/// The algorithms as they are, or with a repair taken out.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Subject {
+pub struct Build {
     /// The repairs of the algorithms.
     pub rules: Rules,
     /// The repairs of labels.
     pub labels: LabelRules,
 }
 
-/// A law that a program breaks.
-#[derive(Clone, Debug)]
-pub struct Broken {
-    /// The algorithm, if one is to blame.
-    pub algorithm: Option<Algorithm>,
-    /// The order in which it tried things.
-    pub order: Order,
-    /// What is wrong.
-    pub law: String,
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.algorithm {
-            Some(algorithm) => write!(f, "{algorithm} ({:?}): {}", self.order, self.law),
-            None => f.write_str(&self.law),
-        }
-    }
-}
-
-/// What became of a program.
-#[derive(Clone, Debug)]
-pub enum Checked {
-    /// It does not compile.
-    Invalid,
-    /// Brute force gives up, and there are too many executions even so.
-    TooLarge,
-    /// Brute force gives up, but the algorithms agree in all orders.
-    Agrees,
-    /// All laws hold; it has so many Mazurkiewicz classes.
-    Holds(usize),
-    /// A law is broken.
-    Breaks(Broken),
-}
-
 const BUDGET: Budget = Budget { executions: 3_000, steps: 40 };
 
 /// Checks all laws on a program. The seed draws orders and linearisations.
-pub fn check(ast: &Ast, subject: Subject, seed: u64) -> Checked {
-    let Some(program) = build(ast, subject) else { return Checked::Invalid };
+pub fn check(ast: &Ast, build: Build, seed: u64) -> Checked {
+    let Some(program) = compiled(ast, build) else { return Checked::Unfit(NOT_A_PROGRAM) };
     let truth = match truth(&program, BUDGET) {
         Ok(truth) => truth,
-        Err(TooMuch::Executions) => return agreement(&program, subject, seed),
+        Err(TooMuch::Executions) => return agreement(&program, build, seed),
         Err(TooMuch::Steps | TooMuch::Program) => return Checked::TooLarge,
     };
-    match laws(ast, &program, &truth, subject, seed) {
+    match laws(ast, &program, &truth, build, seed) {
         Ok(()) => Checked::Holds(truth.mazurkiewicz.len()),
         Err(broken) => Checked::Breaks(broken),
     }
 }
 
-/// At most so many executions of programs that are too large for brute force, and none longer than this: to compare executions
-/// costs more than the square of their length.
+/// The orders that algorithms are checked in: the natural one, and those that numbers other than 0 and a seed
+/// draw.
+pub(crate) fn in_orders(
+    seed: u64,
+    table: &[(Algorithm, &[u64])],
+) -> impl Iterator<Item = (Algorithm, Order)> {
+    let order = move |k| match k {
+        0 => Order::Natural,
+        k => Order::Shuffled(seed.wrapping_add(k) | 1),
+    };
+    table.iter().flat_map(move |(algorithm, orders)| orders.iter().map(move |&k| (*algorithm, order(k))))
+}
+
+/// At most so many executions of programs that are too large for brute force, and none longer than this: to
+/// compare executions costs more than the square of their length.
 const AGREED_LIMITS: Limits = Limits { executions: Some(2_000), time: None, memory: None, depth: 200 };
 
 /// Fewer where many programs are looked at, in many orders each.
 const SMALL_AGREED: u64 = 100;
 
 /// The laws that need no oracle.
-fn agreement(program: &Litmus, subject: Subject, seed: u64) -> Checked {
-    let shuffled = |k: u64| Order::Shuffled(seed.wrapping_mul(37).wrapping_add(k) | 1);
+fn agreement(program: &Litmus, build: Build, seed: u64) -> Checked {
     let mut known: Option<BTreeSet<Key>> = None;
-    for (algorithm, order) in [
-        (Algorithm::Optimal, Order::Natural),
-        (Algorithm::Optimal, shuffled(1)),
-        (Algorithm::Optimal, shuffled(2)),
-        (Algorithm::Optimal, shuffled(3)),
-        (Algorithm::Source, shuffled(4)),
-    ] {
-        let broken = |law| Checked::Breaks(Broken { algorithm: Some(algorithm), order, law });
+    let table: [(Algorithm, &[u64]); 2] = [(Algorithm::Optimal, &[0, 1, 2, 3]), (Algorithm::Source, &[4])];
+    for (algorithm, order) in in_orders(seed.wrapping_mul(37), &table) {
+        let broken = |law| Checked::Breaks(Broken::by(algorithm, order)(law));
         let mut seen = Seen::new(program, algorithm, seed);
-        let options = Options { order, rules: subject.rules, limits: AGREED_LIMITS, ..Options::default() };
+        let options = Options { order, rules: build.rules, limits: AGREED_LIMITS, ..Options::default() };
         let summary = explore(program, algorithm, &options, &mut seen);
         match (seen.broken, summary.not_exhaustive) {
             (Some(law), _) => return broken(law),
@@ -125,31 +100,25 @@ fn agreement(program: &Litmus, subject: Subject, seed: u64) -> Checked {
             return broken(law);
         }
     }
-    let orders = [Order::Natural, shuffled(5), shuffled(6), shuffled(7)];
-    observers_agree(program, AGREED_LIMITS, subject, &orders, seed)
+    observers_agree(program, AGREED_LIMITS, build, seed.wrapping_mul(37), &[0, 5, 6, 7], seed)
 }
 
 fn observers_agree(
     program: &Litmus,
     limits: Limits,
-    subject: Subject,
-    orders: &[Order],
+    build: Build,
+    base: u64,
+    orders: &[u64],
     seed: u64,
 ) -> Checked {
-    let options = Options { rules: subject.rules, limits, ..Options::default() };
-    match observers::agree(program, &options, orders, seed) {
-        Some(Ok(())) => Checked::Agrees,
-        Some(Err((order, law))) => {
-            let algorithm = Some(Algorithm::OptimalObservers);
-            Checked::Breaks(Broken { algorithm, order, law })
-        }
-        None => Checked::TooLarge,
-    }
+    let options = Options { rules: build.rules, limits, ..Options::default() };
+    let table = [(Algorithm::OptimalObservers, orders)];
+    observers::agree(program, &options, in_orders(base, &table), seed)
 }
 
 /// One algorithm that is checked by itself, so that more programs can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Only {
+pub struct OneAlgorithm {
     /// Which.
     pub algorithm: Algorithm,
     /// Whether states are told without their dead variables.
@@ -158,7 +127,7 @@ pub struct Only {
     pub orders: u64,
 }
 
-impl fmt::Display for Only {
+impl fmt::Display for OneAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let without = if self.dead_variables { " without dead variables" } else { "" };
         write!(f, "{}{without}, in {} orders each", self.algorithm, self.orders)
@@ -168,100 +137,68 @@ impl fmt::Display for Only {
 /// Programs that brute force takes about a millisecond for.
 const SMALL: Budget = Budget { executions: 150, steps: 30 };
 
-/// Checks the laws of one algorithm, in several orders, on a small program. Where brute force gives up, all orders of
-/// `optimal+observers` still have to find the same classes.
-pub fn check_only(ast: &Ast, only: Only, subject: Subject, seed: u64) -> Checked {
-    let Some(mut program) = build(ast, subject) else { return Checked::Invalid };
+/// Checks the laws of one algorithm, in several orders, on a small program. Where brute force gives up, all
+/// orders of `optimal+observers` still have to find the same classes.
+pub fn check_one(ast: &Ast, only: OneAlgorithm, build: Build, seed: u64) -> Checked {
+    let Some(mut program) = compiled(ast, build) else { return Checked::Unfit(NOT_A_PROGRAM) };
     if only.dead_variables {
         program = program.without_dead_variables();
     }
-    let orders = (0..only.orders).map(|k| match k {
-        0 => Order::Natural,
-        k => Order::Shuffled(seed.wrapping_mul(43).wrapping_add(2 * k) | 1),
-    });
+    let (base, orders) = (seed.wrapping_mul(43), (0..only.orders).map(|k| 2 * k).collect::<Vec<_>>());
     let truth = match truth(&program, SMALL) {
         Ok(truth) => truth,
         Err(TooMuch::Executions) if only.algorithm == Algorithm::OptimalObservers => {
             let limits = Limits { executions: Some(SMALL_AGREED), ..AGREED_LIMITS };
-            return observers_agree(&program, limits, subject, &orders.collect::<Vec<_>>(), seed);
+            return observers_agree(&program, limits, build, base, &orders, seed);
         }
         Err(_) => return Checked::TooLarge,
     };
-    for order in orders {
-        let result = match only.algorithm {
-            Algorithm::OptimalObservers => {
-                let rules = subject.rules;
-                let options = Options { order, rules, limits: within(&truth), ..Options::default() };
-                observers::obeys(&program, &truth, &options, seed)
-            }
-            algorithm => obeys(&program, &truth, subject.rules, algorithm, order, seed),
-        };
-        if let Err(law) = result {
-            return Checked::Breaks(Broken { algorithm: Some(only.algorithm), order, law });
+    for (algorithm, order) in in_orders(base, &[(only.algorithm, &orders)]) {
+        if let Err(law) = obeys(&program, &truth, build.rules, algorithm, order, seed) {
+            return Checked::Breaks(Broken::by(algorithm, order)(law));
         }
     }
     Checked::Holds(truth.mazurkiewicz.len())
 }
 
-fn build(ast: &Ast, subject: Subject) -> Option<Litmus> {
+fn compiled(ast: &Ast, build: Build) -> Option<Litmus> {
     let program = compile(ast, &Source::default(), &[]).ok()?;
-    Some(program.with_rules(subject.labels))
+    Some(program.with_rules(build.labels))
 }
 
-fn laws(ast: &Ast, program: &Litmus, truth: &Truth, subject: Subject, seed: u64) -> Result<(), Broken> {
+fn laws(ast: &Ast, program: &Litmus, truth: &Truth, build: Build, seed: u64) -> Result<(), Broken> {
     if !truth.inconsistent.is_empty() {
-        let law = "two executions of one class end in different states".to_owned();
-        return Err(Broken { algorithm: None, order: Order::Natural, law });
+        return Err(Broken::law(INCONSISTENT));
     }
-    let shuffled = |k: u64| Order::Shuffled(seed.wrapping_mul(31).wrapping_add(k) | 1);
-    for (algorithm, order) in [
-        (Algorithm::Naive, Order::Natural),
-        (Algorithm::Optimal, Order::Natural),
-        (Algorithm::Optimal, shuffled(1)),
-        (Algorithm::Optimal, shuffled(2)),
-        (Algorithm::Source, Order::Natural),
-        (Algorithm::Source, shuffled(3)),
-        (Algorithm::Source, shuffled(4)),
-        (Algorithm::SourceContext, Order::Natural),
-        (Algorithm::SourceContext, shuffled(5)),
-        (Algorithm::SourceContext, shuffled(6)),
-        (Algorithm::Convergent, Order::Natural),
-        (Algorithm::Convergent, shuffled(7)),
-        (Algorithm::Convergent, shuffled(8)),
-    ] {
-        obeys(program, truth, subject.rules, algorithm, order, seed).map_err(|law| Broken {
-            algorithm: Some(algorithm),
-            order,
-            law,
-        })?;
+    let table: [(Algorithm, &[u64]); 6] = [
+        (Algorithm::Naive, &[0]),
+        (Algorithm::Optimal, &[0, 1, 2]),
+        (Algorithm::Source, &[0, 3, 4]),
+        (Algorithm::SourceContext, &[0, 5, 6]),
+        (Algorithm::Convergent, &[0, 7, 8]),
+        (Algorithm::OptimalObservers, &[0, 9, 10, 11, 12]),
+    ];
+    for (algorithm, order) in in_orders(seed.wrapping_mul(31), &table) {
+        obeys(program, truth, build.rules, algorithm, order, seed).map_err(Broken::by(algorithm, order))?;
     }
-    let algorithm = Some(Algorithm::OptimalObservers);
-    for order in [Order::Natural, shuffled(9), shuffled(10), shuffled(11), shuffled(12)] {
-        let options = Options { order, rules: subject.rules, limits: within(truth), ..Options::default() };
-        observers::obeys(program, truth, &options, seed).map_err(|law| Broken { algorithm, order, law })?;
-    }
-    without_dead_variables(program, subject, seed)?;
-    renumbered(ast, subject, truth, seed).map_err(|(algorithm, law)| Broken {
-        algorithm: Some(algorithm),
-        order: Order::Natural,
-        law,
-    })
+    without_dead_variables(program, build, seed)?;
+    renumbered(ast, build, truth, seed)
 }
+
+/// What is said of labels that do not tell all that a step touches.
+pub(crate) const INCONSISTENT: &str = "two executions of one class end in different states";
 
 /// The laws of `convergent` where states are told without their dead variables.
-fn without_dead_variables(program: &Litmus, subject: Subject, seed: u64) -> Result<(), Broken> {
+fn without_dead_variables(program: &Litmus, build: Build, seed: u64) -> Result<(), Broken> {
     if !seed.is_multiple_of(3) {
         return Ok(());
     }
     let program = program.clone().without_dead_variables();
     // What brute force could do once, it can do again.
     let Ok(truth) = truth(&program, BUDGET) else { return Ok(()) };
-    for order in [Order::Natural, Order::Shuffled(seed.wrapping_mul(47) | 1)] {
-        obeys(&program, &truth, subject.rules, Algorithm::Convergent, order, seed).map_err(|law| Broken {
-            algorithm: Some(Algorithm::Convergent),
-            order,
-            law: format!("without dead variables: {law}"),
-        })?;
+    for (algorithm, order) in in_orders(seed.wrapping_mul(47), &[(Algorithm::Convergent, &[0, 1])]) {
+        obeys(&program, &truth, build.rules, algorithm, order, seed)
+            .map_err(|law| Broken::by(algorithm, order)(format!("without dead variables: {law}")))?;
     }
     Ok(())
 }
@@ -275,8 +212,11 @@ pub(crate) fn obeys<P: Program>(
     order: Order,
     seed: u64,
 ) -> Result<(), String> {
-    let mut seen = Seen::new(program, algorithm, seed);
     let options = Options { order, rules, limits: within(truth), ..Options::default() };
+    if algorithm == Algorithm::OptimalObservers {
+        return observers::obeys(program, truth, &options, seed);
+    }
+    let mut seen = Seen::new(program, algorithm, seed);
     let summary = explore(program, algorithm, &options, &mut seen);
     if let Some(reason) = summary.not_exhaustive {
         return Err(seen.broken.unwrap_or_else(|| format!("not exhaustive: {reason}")));
@@ -340,9 +280,9 @@ fn without_names((kind, message): &Failed) -> Failed {
     (*kind, known.to_owned())
 }
 
-/// No algorithm may need more executions than there are interleavings, each perhaps cut somewhere; a broken one may never
-/// end.
-pub(crate) fn within(truth: &Truth) -> Limits {
+/// No algorithm may need more executions than there are interleavings, each perhaps cut somewhere; a broken
+/// one may never end.
+fn within(truth: &Truth) -> Limits {
     Limits { executions: Some(100 + 2 * truth.interleavings), ..Limits::default() }
 }
 
@@ -356,28 +296,22 @@ pub(crate) fn same<T: Ord>(what: &str, found: &BTreeSet<T>, expected: &BTreeSet<
 }
 
 /// Law 3: the numbering of processes does not matter to the counts of `optimal` and `optimal+observers`.
-fn renumbered(ast: &Ast, subject: Subject, truth: &Truth, seed: u64) -> Result<(), (Algorithm, String)> {
+fn renumbered(ast: &Ast, build: Build, truth: &Truth, seed: u64) -> Result<(), Broken> {
     let mut permuted = ast.clone();
-    let places: Vec<usize> =
-        (0..ast.items.len()).filter(|&i| matches!(ast.items[i], Item::Process(_))).collect();
-    let mut random = Random::new(seed ^ 0x5EED);
-    for k in (1..places.len()).rev() {
-        permuted.items.swap(places[k], places[random.below(k + 1)]);
-    }
+    visit::shuffle_processes(&mut permuted, &mut Random::new(seed ^ 0x5EED));
     // A process that names a later one does not compile in every order.
-    let Some(program) = build(&permuted, subject) else { return Ok(()) };
-    let options = Options { rules: subject.rules, limits: within(truth), ..Options::default() };
+    let Some(program) = compiled(&permuted, build) else { return Ok(()) };
+    let options = Options { rules: build.rules, limits: within(truth), ..Options::default() };
     for (algorithm, expected) in [
         (Algorithm::Optimal, truth.mazurkiewicz.len() as u64),
         (Algorithm::OptimalObservers, truth.observers.len() as u64),
     ] {
-        let counts = explore(&program, algorithm, &options, &mut mazurka_explore::NoMonitor).counts;
-        if counts.complete != expected {
-            let law = format!(
-                "{} complete executions with processes numbered otherwise, not {expected}",
-                counts.complete
-            );
-            return Err((algorithm, law));
+        let complete =
+            explore(&program, algorithm, &options, &mut mazurka_explore::NoMonitor).counts.complete;
+        if complete != expected {
+            let law =
+                format!("{complete} complete executions with processes numbered otherwise, not {expected}");
+            return Err(Broken::by(algorithm, Order::Natural)(law));
         }
     }
     Ok(())
@@ -386,9 +320,7 @@ fn renumbered(ast: &Ast, subject: Subject, truth: &Truth, seed: u64) -> Result<(
 /// What an algorithm has shown.
 struct Seen<R> {
     algorithm: Algorithm,
-    /// A run of its own, with dynamic footprints, on which executions are repeated.
-    replay: R,
-    random: Random,
+    replay: Replay<R>,
     complete: Vec<Key>,
     assumed: BTreeSet<Key>,
     static_classes: BTreeSet<Key>,
@@ -402,8 +334,7 @@ impl<R: Run> Seen<R> {
     fn new<P: Program<Run = R>>(program: &P, algorithm: Algorithm, seed: u64) -> Seen<R> {
         Seen {
             algorithm,
-            replay: program.start(Footprints::Dynamic),
-            random: Random::new(seed),
+            replay: Replay::new(program, seed),
             complete: Vec::new(),
             assumed: BTreeSet::new(),
             static_classes: BTreeSet::new(),
@@ -414,21 +345,16 @@ impl<R: Run> Seen<R> {
         }
     }
 
-    /// Runs steps again from the start; the trace that they give, or why they can't be taken.
-    fn repeat(&mut self, steps: &[Step]) -> Result<Trace, String> {
-        self.replay.rewind(0);
-        Trace::along(&mut self.replay, steps, |_, _| {}).map_err(|divergence| divergence.to_string())
-    }
-
     fn examine(&mut self, ending: Ending, trace: &Trace, run: &R) -> Result<(), String> {
         self.failures.extend(run.failures().iter().map(|failure| (failure.kind, failure.message.clone())));
         let schedule = Schedule { steps: steps(trace, run, 0..trace.len()) };
         let read: Schedule = schedule.to_string().parse().map_err(|error| format!("law 5: {error}"))?;
-        let repeated = self.repeat(&read.steps).map_err(|why| format!("law 5: {why}"))?;
-        if self.replay.failures().iter().map(|f| &f.message).ne(run.failures().iter().map(|f| &f.message)) {
+        let repeated = self.replay.repeat(&read.steps, |_, _| {}).map_err(|why| format!("law 5: {why}"))?;
+        let again = &self.replay.run;
+        if again.failures().iter().map(|f| &f.message).ne(run.failures().iter().map(|f| &f.message)) {
             return Err("law 5: the schedule of a failure does not give it again".to_owned());
         }
-        let class = equivalence::mazurkiewicz(&repeated, self.replay.names());
+        let class = equivalence::mazurkiewicz(&repeated, again.names());
         if matches!(ending, Ending::Complete { .. } | Ending::Assumed) {
             self.static_classes.insert(equivalence::mazurkiewicz(trace, run.names()));
         }
@@ -437,11 +363,11 @@ impl<R: Run> Seen<R> {
                 self.assumed.insert(class);
             }
             Ending::Complete { .. } => {
-                self.deadlocks.extend(deadlock(&self.replay));
+                self.deadlocks.extend(deadlock(again));
                 self.states.extend(run.states().map(|states| states.state()));
                 self.complete.push(class.clone());
                 if self.algorithm == Algorithm::Optimal {
-                    self.linearise(trace, run, &class)?;
+                    self.linearise(trace, run, &class).map_err(|why| format!("law 4: {why}"))?;
                 }
             }
             Ending::Blocked | Ending::Cut => {}
@@ -451,34 +377,18 @@ impl<R: Run> Seen<R> {
 
     /// Law 4.
     fn linearise(&mut self, trace: &Trace, run: &R, class: &Key) -> Result<(), String> {
-        let mut left: Vec<usize> = (0..trace.len()).collect();
-        let (mut order, clocks) = (Vec::new(), HappensBefore::of(trace));
-        while !left.is_empty() {
-            let free: Vec<usize> = left
-                .iter()
-                .copied()
-                .filter(|&k| left.iter().all(|&i| i == k || !clocks.happens_before(i, k)))
-                .collect();
-            let next = free[self.random.below(free.len())];
-            left.retain(|&k| k != next);
-            order.push(next);
+        let clocks = HappensBefore::of(trace);
+        let linear = self.replay.linearisation(trace.len(), |i, k| clocks.happens_before(i, k));
+        let again = self.replay.repeat(&steps(trace, run, linear), |_, _| {})?;
+        let repeated = &self.replay.run;
+        if equivalence::mazurkiewicz(&again, repeated.names()) != *class {
+            return Err("a linearisation gives another trace".to_owned());
         }
-        let again = self.repeat(&steps(trace, run, order)).map_err(|why| format!("law 4: {why}"))?;
-        let key = equivalence::mazurkiewicz(&again, self.replay.names());
-        if key != *class {
-            return Err("law 4: a linearisation gives another trace".to_owned());
-        }
-        if self.replay.states().map(|states| states.state()) != run.states().map(|states| states.state()) {
-            return Err("law 4: a linearisation ends in another state".to_owned());
+        if repeated.states().map(|states| states.state()) != run.states().map(|states| states.state()) {
+            return Err("a linearisation ends in another state".to_owned());
         }
         Ok(())
     }
-}
-
-/// Events of a trace as steps of a schedule.
-pub(crate) fn steps(trace: &Trace, run: &impl Run, order: impl IntoIterator<Item = usize>) -> Vec<Step> {
-    let step = |k| Step { process: run.names().path(trace.process(k)), choice: trace.choice(k) };
-    order.into_iter().map(step).collect()
 }
 
 impl<R: Run> Monitor<R> for Seen<R> {
@@ -494,9 +404,8 @@ impl<R: Run> Monitor<R> for Seen<R> {
 
     fn begin_again(&mut self) {
         self.complete.clear();
-        for classes in [&mut self.assumed, &mut self.static_classes] {
-            classes.clear();
-        }
+        self.assumed.clear();
+        self.static_classes.clear();
         self.states.clear();
         self.failures.clear();
         self.deadlocks.clear();

@@ -1,30 +1,35 @@
 //! Random programs, and the laws that every algorithm obeys on each of them.
 //!
-//! A program is run by brute force and under every algorithm, in several orders; [`check`] says which law is broken, if
-//! any. Programs come from [`generate`] (fresh; some by `conditional`, of steps that read and write conditionally) and [`mutate`] (mutants of a corpus of programs that broke something
-//! once); what breaks a law is made small by [`shrink`]. [`closures`] acts
-//! programs out in Rust, over the library; [`native`] turns them into C. [`abs`] is about ABS programs, and [`abs_text`] about texts that may be none.
+//! A program is run by brute force and under every algorithm, in several orders; [`check`] says which law is
+//! broken, if any. Programs come from [`generate`] (fresh; some by `conditional`, of steps that read and
+//! write conditionally) and [`mutate`] (mutants of a corpus of programs that broke something once); what
+//! breaks a law is made small by [`shrink`]. A [`campaign`] draws and checks many, of each [`FuzzTarget`]:
+//! [`maz`] has the programs themselves, [`closures`] acts them out in Rust, over the library, [`native`]
+//! turns them into C, [`abs`] is about ABS programs, and [`abs_text`] about texts that may be none.
 //! [`diamonds`] looks at labels themselves.
 
 pub mod abs;
 pub mod abs_text;
 mod abs_well_formed;
+mod behaviour;
+pub mod campaign;
 pub mod closures;
 mod conditional;
 pub mod corpus;
 pub mod diamonds;
-pub mod fuzz;
 pub mod generate;
 mod laws;
+pub mod maz;
 pub mod mutate;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod native;
 mod observers;
 pub mod random;
 pub mod repairs;
-mod share;
+mod replay;
 pub mod shrink;
 mod visit;
 mod writer;
 
-pub use laws::{Broken, Checked, Only, Subject, check, check_only};
+pub use campaign::{Broken, Campaign, Checked, FuzzTarget};
+pub use laws::{Build, OneAlgorithm, check, check_one};

@@ -1,14 +1,14 @@
 //! Mutants: programs made by changing known ones a little.
 //!
-//! Undirected random programs are not enough. A wrong repair of a published algorithm survived 236,789 of them and
-//! fell to mutants of known counterexamples within minutes.
+//! Undirected random programs are not enough. A wrong repair of a published algorithm survived 236,789 of
+//! them and fell to mutants of known counterexamples within minutes.
 
 use mazurka_litmus::ast::*;
 
-use crate::generate::{Features, KINDS};
+use crate::generate::{Features, KINDS, target};
 use crate::random::Random;
 use crate::visit;
-use crate::writer::{Body, Writer, cell, object, stmt};
+use crate::writer::{Body, Writer, declaration, statements, stmt};
 
 /// A mutant of `base`. Parts of `other` may be put into it. It need not compile.
 pub fn mutant(base: &Ast, other: &Ast, random: &mut Random) -> Ast {
@@ -52,27 +52,18 @@ fn mutate(ast: &mut Ast, other: &Ast, random: &mut Random) {
         19 => change_operator(ast, random),
         20 => make_family(ast, random),
         21 => drop_process(ast, random),
-        _ => shuffle_processes(ast, random),
+        _ => visit::shuffle_processes(ast, random),
     }
 }
 
 /// Calls `edit` with a block and the place of a statement in it, drawn evenly among all statements.
-fn edit_block(ast: &mut Ast, random: &mut Random, edit: impl Fn(&mut Block, usize, &mut Random)) {
+fn edit_block(ast: &mut Ast, random: &mut Random, edit: impl FnOnce(&mut Block, usize, &mut Random)) {
     let mut count = 0;
     visit::blocks(ast, &mut |block| count += block.statements.len());
-    let mut at = random.below(count);
-    let mut done = count == 0;
-    visit::blocks(ast, &mut |block| {
-        if done {
-            return;
-        }
-        if at < block.statements.len() {
-            edit(block, at, random);
-            done = true;
-        } else {
-            at -= block.statements.len();
-        }
-    });
+    if count > 0 {
+        let n = random.below(count);
+        visit::nth_statement(ast, n, |block, at| edit(block, at, random));
+    }
 }
 
 /// What a program declares, for statements to be written into it.
@@ -98,29 +89,29 @@ fn features_of(ast: &Ast) -> Features {
 
 /// Single objects, and the first two members of arrays.
 fn members(objects: &[ObjectDecl]) -> impl Iterator<Item = Target> + '_ {
-    objects.iter().flat_map(|declared| {
-        let name = &declared.name.text;
-        match declared.size {
-            None => vec![object(name)],
-            Some(_) => vec![cell(name, Expr::number(0)), cell(name, Expr::number(1))],
-        }
-    })
+    objects.iter().flat_map(|declared| single_or_two(&declared.name.text, declared.size.is_some()))
 }
 
-/// The variables that the program has and some that it may get: a mutant of a program of two variables may need a third.
+fn single_or_two(name: &str, several: bool) -> Vec<Target> {
+    match several {
+        false => vec![target(name, None)],
+        true => vec![target(name, Some(0)), target(name, Some(1))],
+    }
+}
+
+/// The variables that the program has and some that it may get: a mutant of a program of two variables may
+/// need a third.
 fn declare_missing(ast: &mut Ast, random: &mut Random) -> Features {
     let features = features_of(ast);
-    let mut declare = |item: Item| ast.items.insert(0, item);
-    let single = |name: &str| vec![ObjectDecl { name: Name::new(name), size: None }];
+    let mut declare = |text: &str| ast.items.insert(0, declaration(text));
     if features.vars.is_empty() || (features.vars.len() < 3 && random.one_in(8)) {
         let name = ["x9", "y9", "z9"].into_iter().find(|&n| !features.vars.iter().any(|v| v == n));
-        let name = Name::new(name.unwrap_or("w9"));
-        declare(Item::Var(vec![VarDecl { name, size: None, init: Init::Zero }]));
+        declare(&format!("var {};", name.unwrap_or("w9")));
     }
     if features.locks.is_empty() && random.one_in(4) {
-        declare(Item::Lock(single("m9")));
+        declare("lock m9;");
     } else if features.condvars.is_empty() && !features.locks.is_empty() && random.one_in(6) {
-        declare(Item::Condvar(single("c9")));
+        declare("condvar c9;");
     }
     features_of(ast)
 }
@@ -134,33 +125,26 @@ fn insert_random(ast: &mut Ast, random: &mut Random, replace: bool) {
         }
     });
     let process = random.below(features.processes.len().max(1));
-    let mut writer = Writer::new(&features, Body::Process(process));
+    let mut writer = Writer::new(&features, random, Body::Process(process));
     writer.locals = locals;
-    let mut new = Vec::new();
-    writer.statement(random, 0, &mut new);
+    let new = statements(&writer.statement(0));
     edit_block(ast, random, |block, at, random| {
         let end = if replace { at + 1 } else { at };
         let start = at + random.below(2).min(end - at);
-        block.statements.splice(start.min(end)..end, new.clone());
+        block.statements.splice(start.min(end)..end, new);
     });
 }
 
 fn move_statement(ast: &mut Ast, random: &mut Random) {
-    let taken = std::cell::RefCell::new(None);
-    edit_block(ast, random, |block, at, _| *taken.borrow_mut() = Some(block.statements.remove(at)));
-    let Some(statement) = taken.into_inner() else { return };
-    edit_block(ast, random, |block, at, _| block.statements.insert(at, statement.clone()));
+    let mut taken = None;
+    edit_block(ast, random, |block, at, _| taken = Some(block.statements.remove(at)));
+    let Some(statement) = taken else { return };
+    edit_block(ast, random, |block, at, _| block.statements.insert(at, statement));
 }
 
 fn change_number(ast: &mut Ast, random: &mut Random) {
-    change_expression(
-        ast,
-        random,
-        |e| matches!(e.kind, ExprKind::Number(_)),
-        |e, random| {
-            e.kind = ExprKind::Number(random.below(3) as i64);
-        },
-    );
+    let is_number = |e: &Expr| matches!(e.kind, ExprKind::Number(_));
+    change_expression(ast, random, is_number, |e, random| *e = Expr::number(random.below(3) as i64));
 }
 
 fn rename_read(ast: &mut Ast, random: &mut Random) {
@@ -168,43 +152,32 @@ fn rename_read(ast: &mut Ast, random: &mut Random) {
     let is_var = |e: &Expr| matches!(&e.kind, ExprKind::Name(name) if vars.contains(&name.text));
     change_expression(ast, random, is_var, |e, random| {
         if let Some(var) = random.pick(&vars) {
-            e.kind = ExprKind::Name(Name::new(var));
+            *e = Expr::name(var);
         }
     });
 }
 
+/// Changes an expression, drawn evenly among some.
 fn change_expression(
     ast: &mut Ast,
     random: &mut Random,
     which: impl Fn(&Expr) -> bool,
-    change: impl Fn(&mut Expr, &mut Random),
+    change: impl FnOnce(&mut Expr, &mut Random),
 ) {
     let mut count = 0;
     visit::expressions(ast, &mut |e| count += usize::from(which(e)));
-    let mut at = random.below(count) as isize;
-    visit::expressions(ast, &mut |e| {
-        if which(e) {
-            if at == 0 {
-                change(e, random);
-            }
-            at -= 1;
-        }
-    });
+    let n = random.below(count);
+    visit::nth_expression(ast, n, which, |e| change(e, random));
 }
 
 fn rename_target(ast: &mut Ast, random: &mut Random) {
     let features = features_of(ast);
     edit_block(ast, random, |block, at, random| {
         let Some(target) = visit::target(&mut block.statements[at].kind) else { return };
-        let vars: Vec<Target> = features.vars.iter().map(|name| object(name)).collect();
-        let processes: Vec<Target> = features
-            .processes
-            .iter()
-            .flat_map(|(name, family)| match family {
-                false => vec![object(name)],
-                true => vec![cell(name, Expr::number(0)), cell(name, Expr::number(1))],
-            })
-            .collect();
+        let vars: Vec<Target> = features.vars.iter().flat_map(|name| single_or_two(name, false)).collect();
+        let processes = features.processes.iter();
+        let processes: Vec<Target> =
+            processes.flat_map(|(name, family)| single_or_two(name, *family)).collect();
         for targets in [&vars, &features.locks, &features.condvars, &processes] {
             if targets.iter().any(|known| known.name == target.name) {
                 *target = random.pick(targets).expect("it has that one").clone();
@@ -258,19 +231,14 @@ fn relative(kind: &mut StmtKind, random: &mut Random) {
 fn wrap(ast: &mut Ast, random: &mut Random) {
     let vars = features_of(ast).vars;
     edit_block(ast, random, |block, at, random| {
-        let body = Block { statements: vec![block.statements.remove(at)] };
-        let kind = match random.pick(&vars) {
-            Some(var) if random.one_in(2) => {
-                let condition =
-                    Expr::binary(BinaryOp::Eq, Expr::name(var), Expr::number(random.below(2) as i64));
-                StmtKind::If { arms: vec![(condition, body)], otherwise: None }
-            }
-            _ => {
-                let range = Range { from: Expr::number(0), to: Expr::number(2), inclusive: false };
-                StmtKind::For { index: Name::new("k9"), range, body }
-            }
+        let statement = block.statements.remove(at);
+        let head = match random.pick(&vars) {
+            Some(var) if random.one_in(2) => format!("if {var} == {}", random.below(2)),
+            _ => "for k9 in 0..2".to_owned(),
         };
-        block.statements.insert(at, stmt(kind));
+        let mut wrapped = statements(&format!("{head} {{}}"));
+        visit::inner_blocks(&mut wrapped[0].kind)[0].statements.push(statement);
+        block.statements.splice(at..at, wrapped);
     });
 }
 
@@ -290,7 +258,7 @@ fn change_operator(ast: &mut Ast, random: &mut Random) {
 
 /// Two of a process in place of one.
 fn make_family(ast: &mut Ast, random: &mut Random) {
-    let processes = processes(ast);
+    let processes = visit::processes(ast);
     if let Some(&at) = random.pick(&processes)
         && let Item::Process(process) = &mut ast.items[at]
         && process.family.is_none()
@@ -301,15 +269,10 @@ fn make_family(ast: &mut Ast, random: &mut Random) {
 }
 
 fn drop_process(ast: &mut Ast, random: &mut Random) {
-    let processes = processes(ast);
+    let processes = visit::processes(ast);
     if processes.len() > 2 {
         ast.items.remove(processes[random.below(processes.len())]);
     }
-}
-
-/// Where the processes are declared.
-fn processes(ast: &Ast) -> Vec<usize> {
-    (0..ast.items.len()).filter(|&i| matches!(ast.items[i], Item::Process(_))).collect()
 }
 
 /// A block in place of the statement that it belongs to.
@@ -320,7 +283,7 @@ fn unwrap(block: &mut Block, at: usize) {
 }
 
 fn copy_process(ast: &mut Ast, random: &mut Random) {
-    let processes = processes(ast);
+    let processes = visit::processes(ast);
     let Some(&from) = random.pick(&processes) else { return };
     if processes.len() < 4 {
         let mut copy = ast.items[from].clone();
@@ -337,13 +300,6 @@ fn splice(ast: &mut Ast, other: &Ast, random: &mut Random) {
     let mut all = Vec::new();
     visit::statements(&mut other, &mut |statement| all.push(statement.clone()));
     if let Some(statement) = random.pick(&all).cloned() {
-        edit_block(ast, random, |block, at, _| block.statements.insert(at, statement.clone()));
-    }
-}
-
-fn shuffle_processes(ast: &mut Ast, random: &mut Random) {
-    let processes = processes(ast);
-    for k in (1..processes.len()).rev() {
-        ast.items.swap(processes[k], processes[random.below(k + 1)]);
+        edit_block(ast, random, |block, at, _| block.statements.insert(at, statement));
     }
 }

@@ -1,29 +1,30 @@
 //! The laws of `optimal+observers`.
 //!
-//! 1. Every class modulo observers is reached, every way in which reads read from writes, and every failure, every deadlock and every state in what processes know of
-//!    it: shared memory at the end and the order of messages that nobody took are no part of a class.
+//! 1. Every class modulo observers is reached, every way in which reads read from writes, and every failure,
+//!    every deadlock and every state in what processes know of it: shared memory at the end and the order of
+//!    messages that nobody took are no part of a class.
 //! 2. No class is completed twice, and nothing is blocked.
 //! 3. The counts do not depend on the numbering of processes nor on the order of choices.
-//! 4. A random linearisation of the order modulo observers of an explored execution is an execution of the same class, in
-//!    which processes know the same in the end.
+//! 4. A random linearisation of the order modulo observers of an explored execution is an execution of the
+//!    same class, in which processes know the same in the end.
 //!
-//! Which locations guards wait for belongs to the relation and is known only when a search is over, so executions are kept
-//! and judged then, by a run of its own.
+//! Which locations guards wait for belongs to the relation and is known only when a search is over, so
+//! executions are kept and judged then, by a run of its own.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use mazurka_explore::{Algorithm, Counts, Ending, Monitor, NotExhaustive, Options, Order, explore};
+use mazurka_explore::{Algorithm, Counts, Ending, Monitor, Options, Order, explore};
 use mazurka_oracle::{Failed, KnownDeadlock, Truth, deadlock, known, note_awaited};
-use mazurka_program::{Footprints, Program, Run, Step};
+use mazurka_program::{Program, Run, Step};
 use mazurka_trace::Trace;
 use mazurka_trace::dependence::Awaited;
 use mazurka_trace::equivalence::{self, Key};
 
-use crate::laws::{same, steps};
-use crate::random::Random;
-
-const ALGORITHM: Algorithm = Algorithm::OptimalObservers;
+use crate::behaviour::is_exhaustive;
+use crate::campaign::{Broken, Checked};
+use crate::laws::same;
+use crate::replay::{Replay, steps};
 
 /// Laws 1, 2 and 4 in one order, given everything that the program can do.
 pub(crate) fn obeys<P: Program>(
@@ -44,28 +45,29 @@ pub(crate) fn obeys<P: Program>(
     judged.none_twice()
 }
 
-/// The laws that need no oracle: all orders find the same classes, each once. None if there are too many executions.
+/// The laws that need no oracle: all orders find the same classes, each once.
 pub(crate) fn agree<P: Program>(
     program: &P,
     options: &Options,
-    orders: &[Order],
+    orders: impl Iterator<Item = (Algorithm, Order)>,
     seed: u64,
-) -> Option<Result<(), (Order, String)>> {
+) -> Checked {
     let mut first: Option<BTreeSet<Key>> = None;
-    for &order in orders {
+    for (algorithm, order) in orders {
+        let broken = |law| Checked::Breaks(Broken::by(algorithm, order)(law));
         let judged = match judged(program, &Options { order, ..*options }, seed) {
             Ok(judged) => judged,
-            Err(law) if law == TOO_MUCH => return None,
-            Err(law) => return Some(Err((order, law))),
+            Err(law) if law == TOO_MUCH => return Checked::TooLarge,
+            Err(law) => return broken(law),
         };
         let found: BTreeSet<Key> = judged.complete.iter().chain(&judged.assumed).cloned().collect();
         let known = first.get_or_insert_with(|| found.clone());
         let agrees = judged.none_twice().and_then(|()| same("classes of other orders", &found, known));
         if let Err(law) = agrees {
-            return Some(Err((order, law)));
+            return broken(law);
         }
     }
-    Some(Ok(()))
+    Checked::Agrees(0)
 }
 
 const TOO_MUCH: &str = "too many executions, or too long ones";
@@ -97,21 +99,11 @@ impl Judged {
 /// Searches, and judges what was found.
 fn judged<P: Program>(program: &P, options: &Options, seed: u64) -> Result<Judged, String> {
     let mut executions = Executions::default();
-    let summary = explore(program, ALGORITHM, options, &mut executions);
-    match summary.not_exhaustive {
-        Some(NotExhaustive::Executions(_) | NotExhaustive::Depth(_)) => return Err(TOO_MUCH.to_owned()),
-        // What is not proved has to hold all the same.
-        None | Some(NotExhaustive::NotProved) => {}
-        Some(reason) => return Err(format!("not exhaustive: {reason}")),
+    let summary = explore(program, Algorithm::OptimalObservers, options, &mut executions);
+    if !is_exhaustive(&summary)? {
+        return Err(TOO_MUCH.to_owned());
     }
-    if let Some(failure) = summary.broken {
-        return Err(format!("broken: {}", failure.message));
-    }
-    if summary.counts.blocked > 0 {
-        return Err(format!("{} executions ended blocked", summary.counts.blocked));
-    }
-    let run = program.start(Footprints::Dynamic);
-    let mut judge = Judge { run, awaited: Awaited::default(), random: Random::new(seed) };
+    let mut judge = Judge { replay: Replay::new(program, seed), awaited: Awaited::default() };
     for execution in &executions.0 {
         judge.repeat(execution)?;
     }
@@ -140,35 +132,30 @@ impl<R: Run> Monitor<R> for Executions {
 }
 
 struct Judge<R> {
-    run: R,
+    replay: Replay<R>,
     awaited: Awaited,
-    random: Random,
 }
 
 impl<R: Run> Judge<R> {
-    /// Runs steps again from the start; the trace that they give, or why they can't be taken.
+    /// Runs an execution again and notes what is waited for; the trace that it gives, or why it is none.
     fn repeat(&mut self, steps: &[Step]) -> Result<Trace, String> {
-        self.run.rewind(0);
         let awaited = &mut self.awaited;
-        let trace = Trace::along(&mut self.run, steps, |run, label| {
+        let trace = self.replay.repeat(steps, |run, label| {
             note_awaited(run, label, awaited);
-        })
-        .map_err(|divergence| divergence.to_string())?;
-        if !self.run.enabled().is_empty() {
-            return Err("an execution was not at its end".to_owned());
+        })?;
+        match self.replay.run.enabled().is_empty() {
+            true => Ok(trace),
+            false => Err("an execution was not at its end".to_owned()),
         }
-        Ok(trace)
     }
 
     fn judge(&mut self, execution: &[Step], judged: &mut Judged) -> Result<(), String> {
         let trace = self.repeat(execution)?;
-        let run = &self.run;
+        let run = &self.replay.run;
         let class = equivalence::observers(&trace, run, &self.awaited);
         judged.failures.extend(run.failures().iter().map(|failed| (failed.kind, failed.message.clone())));
-        let assumed = run.assumed();
-        let state = run.states().map(|states| states.state());
-        let knows = known(&trace, state.as_ref());
-        if assumed {
+        let knows = self.known(&trace);
+        if run.assumed() {
             judged.assumed.push(class.clone());
         } else {
             judged.complete.push(class.clone());
@@ -179,23 +166,20 @@ impl<R: Run> Judge<R> {
         self.linearise(&trace, &class, knows.as_ref()).map_err(|why| format!("law 4: {why}"))
     }
 
+    /// What processes know at the end of the execution that was taken last.
+    fn known(&self, trace: &Trace) -> Option<Vec<i64>> {
+        known(trace, self.replay.run.states().map(|states| states.state()).as_ref())
+    }
+
     /// Law 4.
     fn linearise(&mut self, trace: &Trace, class: &Key, knows: Option<&Vec<i64>>) -> Result<(), String> {
-        let order = equivalence::Order::observers(trace, &self.run, &self.awaited);
-        let mut left: Vec<usize> = (0..trace.len()).collect();
-        let mut linear = Vec::new();
-        while !left.is_empty() {
-            let free: Vec<usize> =
-                left.iter().copied().filter(|&k| left.iter().all(|&i| !order.before(i, k))).collect();
-            let next = free[self.random.below(free.len())];
-            left.retain(|&k| k != next);
-            linear.push(next);
-        }
-        let again = self.repeat(&steps(trace, &self.run, linear))?;
-        if equivalence::observers(&again, &self.run, &self.awaited) != *class {
+        let order = equivalence::Order::observers(trace, &self.replay.run, &self.awaited);
+        let linear = self.replay.linearisation(trace.len(), |i, k| order.before(i, k));
+        let again = self.repeat(&steps(trace, &self.replay.run, linear))?;
+        if equivalence::observers(&again, &self.replay.run, &self.awaited) != *class {
             return Err("a linearisation is of another class".to_owned());
         }
-        match known(&again, self.run.states().map(|states| states.state()).as_ref()).as_ref() == knows {
+        match self.known(&again).as_ref() == knows {
             true => Ok(()),
             false => Err("after a linearisation processes know something else".to_owned()),
         }

@@ -1,24 +1,11 @@
-//! Makes a program smaller as long as it still shows what it was found for.
+//! Makes programs smaller: by what a statement less, or a simpler expression, leaves of them.
 
 use mazurka_litmus::ast::*;
 
 use crate::visit;
 
-/// The smallest program that single removals and simplifications lead to, all of which satisfy `shows`.
-pub fn shrink(ast: &Ast, mut shows: impl FnMut(&Ast) -> bool) -> Ast {
-    let mut best = ast.clone();
-    'again: loop {
-        for candidate in candidates(&best) {
-            if shows(&candidate) {
-                best = candidate;
-                continue 'again;
-            }
-        }
-        return best;
-    }
-}
-
-fn candidates(ast: &Ast) -> Vec<Ast> {
+/// All programs that a single removal or simplification makes of one.
+pub fn smaller(ast: &Ast) -> Vec<Ast> {
     let mut found = Vec::new();
     for i in 0..ast.items.len() {
         let mut smaller = ast.clone();
@@ -28,14 +15,16 @@ fn candidates(ast: &Ast) -> Vec<Ast> {
     let mut statements = 0;
     visit::statements(&mut ast.clone(), &mut |_| statements += 1);
     for n in 0..statements {
-        found.extend(
-            [edited(ast, n, remove), edited(ast, n, unwrap), edited(ast, n, simplify)].into_iter().flatten(),
-        );
+        found.extend([remove, unwrap, simplify].into_iter().filter_map(|edit| edited(ast, n, edit)));
     }
-    let mut expressions = 0;
-    visit::expressions(&mut ast.clone(), &mut |_| expressions += 1);
-    for n in 0..expressions {
-        found.extend(with_expression(ast, n));
+    let mut replacements = Vec::new();
+    visit::expressions(&mut ast.clone(), &mut |e| replacements.push(simpler(e)));
+    for (n, simpler) in replacements.into_iter().enumerate() {
+        found.extend(simpler.into_iter().map(|with| {
+            let mut smaller = ast.clone();
+            visit::nth_expression(&mut smaller, n, |_| true, |e| *e = with);
+            smaller
+        }));
     }
     found
 }
@@ -43,14 +32,8 @@ fn candidates(ast: &Ast) -> Vec<Ast> {
 /// The program with its statement number `n` edited; none if there is nothing to edit.
 fn edited(ast: &Ast, n: usize, edit: fn(&mut Block, usize) -> bool) -> Option<Ast> {
     let mut smaller = ast.clone();
-    let (mut at, mut done) = (n as isize, false);
-    visit::blocks(&mut smaller, &mut |block| {
-        let here = block.statements.len() as isize;
-        if (0..here).contains(&at) {
-            done = edit(block, at as usize);
-        }
-        at -= here;
-    });
+    let mut done = false;
+    visit::nth_statement(&mut smaller, n, |block, at| done = edit(block, at));
     done.then_some(smaller)
 }
 
@@ -83,33 +66,13 @@ fn simplify(block: &mut Block, at: usize) -> bool {
     }
 }
 
-/// The program with its expression number `n` replaced by one of its operands, or by 0.
-fn with_expression(ast: &Ast, n: usize) -> Vec<Ast> {
-    let mut replacements = Vec::new();
-    let mut at = n as isize;
-    visit::expressions(&mut ast.clone(), &mut |e| {
-        if at == 0 {
-            replacements = match &e.kind {
-                ExprKind::Binary(_, left, right) => vec![(**left).clone(), (**right).clone()],
-                ExprKind::Unary(_, inner) => vec![(**inner).clone()],
-                ExprKind::Number(number) if *number > 1 => vec![Expr::number(1)],
-                ExprKind::Number(1) => vec![Expr::number(0)],
-                ExprKind::Cell(..) => vec![Expr::number(0)],
-                _ => Vec::new(),
-            };
-        }
-        at -= 1;
-    });
-    let replace = |with: Expr| {
-        let mut smaller = ast.clone();
-        let mut at = n as isize;
-        visit::expressions(&mut smaller, &mut |e| {
-            if at == 0 {
-                *e = with.clone();
-            }
-            at -= 1;
-        });
-        smaller
-    };
-    replacements.into_iter().map(replace).collect()
+/// What an expression may be replaced by: one of its operands, or a smaller number.
+fn simpler(e: &Expr) -> Vec<Expr> {
+    match &e.kind {
+        ExprKind::Binary(_, left, right) => vec![(**left).clone(), (**right).clone()],
+        ExprKind::Unary(_, inner) => vec![(**inner).clone()],
+        ExprKind::Number(number) if *number > 1 => vec![Expr::number(1)],
+        ExprKind::Number(1) | ExprKind::Cell(..) => vec![Expr::number(0)],
+        _ => Vec::new(),
+    }
 }

@@ -1,16 +1,27 @@
-//! Walks over syntax trees: all blocks, all expressions, all names of targets.
+//! Walks over syntax trees: all blocks, all statements, all expressions, what a statement names.
 
 use mazurka_litmus::ast::*;
 
+use crate::random::Random;
+
 /// Calls `with` for every block, outer ones before inner ones.
 pub(crate) fn blocks(ast: &mut Ast, with: &mut dyn FnMut(&mut Block)) {
-    for item in &mut ast.items {
-        match item {
-            Item::Process(process) => block(&mut process.body, with),
-            Item::Task(task) => block(&mut task.body, with),
-            _ => {}
-        }
+    ast.items.iter_mut().filter_map(body).for_each(|body| block(body, with));
+}
+
+/// The body of a process or a task.
+pub(crate) fn body(item: &mut Item) -> Option<&mut Block> {
+    match item {
+        Item::Process(process) => Some(&mut process.body),
+        Item::Task(task) => Some(&mut task.body),
+        _ => None,
     }
+}
+
+/// The names of declared objects that are no arrays: of locks, say.
+pub(crate) fn single_objects(ast: &Ast, of: impl Fn(&Item) -> &[ObjectDecl]) -> Vec<String> {
+    let single = ast.items.iter().flat_map(of).filter(|object| object.size.is_none());
+    single.map(|object| object.name.text.clone()).collect()
 }
 
 /// Calls `with` for a block and every block in it, outer ones before inner ones.
@@ -42,12 +53,37 @@ pub(crate) fn statements(ast: &mut Ast, with: &mut dyn FnMut(&mut Stmt)) {
     blocks(ast, &mut |block| block.statements.iter_mut().for_each(&mut *with));
 }
 
+/// Calls `with` for the block of statement number `n`, and its place there.
+pub(crate) fn nth_statement(ast: &mut Ast, n: usize, with: impl FnOnce(&mut Block, usize)) {
+    let (mut at, mut with) = (n, Some(with));
+    blocks(ast, &mut |block| match with.take_if(|_| at < block.statements.len()) {
+        Some(with) => with(block, at),
+        None => at = at.saturating_sub(block.statements.len()),
+    });
+}
+
+/// Calls `with` for expression number `n` of some.
+pub(crate) fn nth_expression(
+    ast: &mut Ast,
+    n: usize,
+    which: impl Fn(&Expr) -> bool,
+    with: impl FnOnce(&mut Expr),
+) {
+    let (mut left, mut with) = (n, Some(with));
+    expressions(ast, &mut |e| {
+        if which(e) {
+            match with.take_if(|_| left == 0) {
+                Some(with) => with(e),
+                None => left = left.saturating_sub(1),
+            }
+        }
+    });
+}
+
 /// Calls `with` for every expression in a statement's own head, operands included.
 pub(crate) fn expressions(ast: &mut Ast, with: &mut dyn FnMut(&mut Expr)) {
     statements(ast, &mut |statement| {
-        for expression in head_expressions(&mut statement.kind) {
-            expression_tree(expression, with);
-        }
+        head_expressions(&mut statement.kind).into_iter().for_each(|e| expression_tree(e, with));
     });
 }
 
@@ -63,20 +99,35 @@ fn expression_tree(at: &mut Expr, with: &mut dyn FnMut(&mut Expr)) {
     }
 }
 
+/// The index of a statement's target, where one belongs to its expressions, and its other expressions.
 fn head_expressions(kind: &mut StmtKind) -> Vec<&mut Expr> {
     match kind {
-        StmtKind::Let { value, .. } => vec![value],
         StmtKind::Assign { target, value, .. }
         | StmtKind::FetchAdd { target, value, .. }
         | StmtKind::Swap { target, value, .. } => target.index.iter_mut().chain([value]).collect(),
         StmtKind::Cas { target, old, new, .. } => target.index.iter_mut().chain([old, new]).collect(),
-        StmtKind::Await(e) | StmtKind::Assume(e) => vec![e],
-        StmtKind::Assert { condition, .. } => vec![condition],
-        StmtKind::Choose { count, .. } => vec![count],
-        StmtKind::Spawn { args, .. } => args.iter_mut().collect(),
         StmtKind::Send { to, message } => to.index.iter_mut().chain(message).collect(),
+        _ => values(kind),
+    }
+}
+
+/// The expressions of a statement's own head, but for the index of its target.
+pub(crate) fn values(kind: &mut StmtKind) -> Vec<&mut Expr> {
+    match kind {
+        StmtKind::Let { value, .. }
+        | StmtKind::Assign { value, .. }
+        | StmtKind::FetchAdd { value, .. }
+        | StmtKind::Swap { value, .. }
+        | StmtKind::Await(value)
+        | StmtKind::Assume(value)
+        | StmtKind::Assert { condition: value, .. }
+        | StmtKind::Choose { count: value, .. }
+        | StmtKind::While { condition: value, .. } => vec![value],
+        StmtKind::Cas { old, new, .. } => vec![old, new],
+        StmtKind::Spawn { args: values, .. } | StmtKind::Send { message: values, .. } => {
+            values.iter_mut().collect()
+        }
         StmtKind::If { arms, .. } => arms.iter_mut().map(|(condition, _)| condition).collect(),
-        StmtKind::While { condition, .. } => vec![condition],
         StmtKind::For { range, .. } => vec![&mut range.from, &mut range.to],
         StmtKind::Receive { arms, .. } => {
             let components = arms.iter_mut().flat_map(|arm| match &mut arm.pattern {
@@ -110,5 +161,18 @@ pub(crate) fn target(kind: &mut StmtKind) -> Option<&mut Target> {
         | StmtKind::Join(target)
         | StmtKind::Send { to: target, .. } => Some(target),
         _ => None,
+    }
+}
+
+/// Where the processes are declared.
+pub(crate) fn processes(ast: &Ast) -> Vec<usize> {
+    (0..ast.items.len()).filter(|&i| matches!(ast.items[i], Item::Process(_))).collect()
+}
+
+/// Puts the processes into a random order.
+pub(crate) fn shuffle_processes(ast: &mut Ast, random: &mut Random) {
+    let processes = processes(ast);
+    for k in (1..processes.len()).rev() {
+        ast.items.swap(processes[k], processes[random.below(k + 1)]);
     }
 }

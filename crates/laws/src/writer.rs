@@ -1,6 +1,7 @@
-//! Writes the bodies of random programs, statement by statement.
+//! Writes the bodies of random programs, statement by statement, as text of the language.
 
-use mazurka_litmus::ast::*;
+use mazurka_litmus::ast::{Ast, Item, Span, Stmt, StmtKind, Target};
+use mazurka_litmus::{Source, parse};
 
 use crate::generate::Features;
 use crate::random::Random;
@@ -12,9 +13,11 @@ pub(crate) enum Body {
     Task(usize),
 }
 
-/// Writes a body.
+/// Writes a body. Each part of it is drawn in the order in which it stands there, but for what a comment
+/// says.
 pub(crate) struct Writer<'a> {
     features: &'a Features,
+    random: &'a mut Random,
     body: Body,
     pub locals: Vec<String>,
     handles: Vec<String>,
@@ -24,496 +27,458 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub fn new(features: &'a Features, body: Body) -> Writer<'a> {
-        Writer { features, body, locals: Vec::new(), handles: Vec::new(), held: Vec::new(), loops: 0 }
+    pub fn new(features: &'a Features, random: &'a mut Random, body: Body) -> Writer<'a> {
+        let (locals, handles, held) = Default::default();
+        Writer { features, random, body, locals, handles, held, loops: 0 }
     }
 
-    pub fn block(&mut self, random: &mut Random, statements: usize, depth: usize) -> Block {
-        let mut block = Block::default();
-        for _ in 0..statements {
-            self.statement(random, depth, &mut block.statements);
-        }
+    pub fn block(&mut self, statements: usize, depth: usize) -> String {
+        let mut block: String = (0..statements).map(|_| self.statement(depth)).collect();
         // Most, not all, programs give their locks back.
-        if depth == 0 && !random.one_in(3) {
-            for lock in std::mem::take(&mut self.held) {
-                block.statements.push(stmt(StmtKind::Unlock(lock)));
-            }
+        if depth == 0 && !self.random.one_in(3) {
+            block.extend(std::mem::take(&mut self.held).iter().map(|lock| format!("unlock({lock});")));
         }
         block
     }
 
     /// One statement, or a few that belong together.
-    pub fn statement(&mut self, random: &mut Random, depth: usize, out: &mut Vec<Stmt>) {
+    pub fn statement(&mut self, depth: usize) -> String {
         let f = self.features;
-        let kind = match random.weighted(&f.weights) {
-            0 => self.assign(random),
-            1 => StmtKind::Let { value: self.shared_expr(random), name: self.fresh() },
+        match self.random.weighted(&f.weights) {
+            1 => self.bind_shared(),
             2 => {
-                let op = if random.one_in(3) { AssignOp::Sub } else { AssignOp::Add };
-                StmtKind::Assign { target: self.target(random), op, value: constant(random) }
+                let op = if self.random.one_in(3) { "-=" } else { "+=" };
+                format!("{} {op} {};", self.target(), self.constant())
             }
-            3 => self.read_modify_write(random),
-            4 => self.atomic(random),
-            5 => StmtKind::Await(self.condition(random)),
-            6 => return self.lock_or_unlock(random, out),
-            7 => return self.try_lock(random, depth, out),
-            8 => return self.wait(random, depth, out),
-            9 => match random.pick(&f.condvars).cloned() {
-                Some(c) if random.one_in(3) => StmtKind::NotifyAll(c),
-                Some(c) => StmtKind::NotifyOne(c),
-                None => self.assign(random),
+            3 => self.read_modify_write(),
+            4 => {
+                let first = self.inner(0);
+                let others: String = (0..self.random.below(3)).map(|_| self.inner(0)).collect();
+                format!("atomic {{ {first} {others} }}")
+            }
+            5 => format!("await {};", self.condition()),
+            6 => self.lock_or_unlock(),
+            7 => self.try_lock(depth),
+            8 => self.wait(depth),
+            9 => match self.random.pick(&f.condvars) {
+                Some(c) if self.random.one_in(3) => format!("notify_all({c});"),
+                Some(c) => format!("notify_one({c});"),
+                None => self.assign(),
             },
-            10 => return self.spawn(random, depth, out),
-            11 => return self.join(random, out),
-            12 => StmtKind::Assert { condition: self.condition(random), message: None },
-            13 if random.one_in(2) => StmtKind::Assume(self.condition(random)),
-            14 => self.choose(random),
-            15 if depth < 2 => self.conditional(random, depth),
-            16 if depth < 1 => self.repeat(random, depth),
-            17 | 18 => self.send(random),
-            19 | 20 => self.receive(random, depth),
-            21 => self.atomic_await(random),
-            22 if random.one_in(3) => StmtKind::Skip,
-            23 if depth < 1 => return self.while_loop(random, depth, out),
-            24 if self.loops > 0 => self.leave(random),
-            25 if random.one_in(2) => self.failing(random),
-            26 => self.local_assign(random),
-            _ => self.assign(random),
-        };
-        out.push(stmt(kind));
+            10 => self.spawn(depth),
+            11 => self.join(),
+            12 => format!("assert {};", self.condition()),
+            13 if self.random.one_in(2) => format!("assume {};", self.condition()),
+            14 => self.choose(),
+            15 if depth < 2 => self.conditional(depth),
+            16 if depth < 1 => self.repeat(depth),
+            17 | 18 => self.send(),
+            19 | 20 => self.receive(depth),
+            21 => format!("atomic {{ await {}; {} }}", self.condition(), self.inner(0)),
+            22 if self.random.one_in(3) => "skip;".to_owned(),
+            23 if depth < 1 => self.while_loop(depth),
+            24 if self.loops > 0 => self.leave(),
+            25 if self.random.one_in(2) => self.failing(),
+            26 => self.local_assign(),
+            _ => self.assign(),
+        }
     }
 
-    fn fresh(&mut self) -> Name {
+    fn fresh(&mut self) -> String {
         let name = format!("v{}", self.locals.len());
         self.locals.push(name.clone());
-        Name::new(name)
+        name
     }
 
-    fn var(&self, random: &mut Random) -> String {
-        random.pick(&self.features.vars).cloned().unwrap_or_else(|| "x".to_owned())
+    fn constant(&mut self) -> i64 {
+        constant(self.random)
     }
 
-    fn target(&mut self, random: &mut Random) -> Target {
-        if let Some(array) = random.pick(&self.features.arrays).cloned().filter(|_| random.one_in(2)) {
-            let index =
-                if random.one_in(3) { self.simple(random) } else { Expr::number(random.below(2) as i64) };
-            return cell(&array, index);
+    fn bit(&mut self) -> String {
+        self.random.below(2).to_string()
+    }
+
+    fn var(&mut self) -> String {
+        self.random.pick(&self.features.vars).cloned().unwrap_or_else(|| "x".to_owned())
+    }
+
+    /// A shared variable, as it is written and as it is read.
+    fn target(&mut self) -> String {
+        if let Some(array) = self.random.pick(&self.features.arrays)
+            && self.random.one_in(2)
+        {
+            let index = if self.random.one_in(3) { self.simple() } else { self.bit() };
+            return format!("{array}[{index}]");
         }
-        object(&self.var(random))
+        self.var()
     }
 
-    fn assign(&mut self, random: &mut Random) -> StmtKind {
-        let value = match random.below(4) {
-            0 => self.shared_expr(random),
-            1 => self.local(random),
-            _ => constant(random),
+    fn assign(&mut self) -> String {
+        // The value is drawn first.
+        let value = match self.random.below(4) {
+            0 => self.shared_expr(),
+            1 => self.local(),
+            _ => self.constant().to_string(),
         };
-        StmtKind::Assign { target: self.target(random), op: AssignOp::Set, value }
+        format!("{} = {value};", self.target())
     }
 
-    fn local(&mut self, random: &mut Random) -> Expr {
-        random.pick(&self.locals).map_or_else(|| Expr::number(1), Expr::name)
+    fn local(&mut self) -> String {
+        self.random.pick(&self.locals).cloned().unwrap_or_else(|| "1".to_owned())
+    }
+
+    fn bind_shared(&mut self) -> String {
+        let value = self.shared_expr();
+        format!("let {} = {value};", self.fresh())
     }
 
     /// A statement that is no step, if there is a local variable.
-    fn local_assign(&mut self, random: &mut Random) -> StmtKind {
-        let value = Expr::binary(arithmetic(random), self.local(random), constant(random));
-        match random.pick(&self.locals).cloned() {
-            Some(name) if random.one_in(2) => {
-                StmtKind::Assign { target: object(&name), op: AssignOp::Set, value }
-            }
-            _ => StmtKind::Let { name: self.fresh(), value },
+    fn local_assign(&mut self) -> String {
+        let op = self.arithmetic();
+        let value = format!("{} {op} {}", self.local(), self.constant());
+        match self.random.pick(&self.locals).cloned() {
+            Some(name) if self.random.one_in(2) => format!("{name} = {value};"),
+            _ => format!("let {} = {value};", self.fresh()),
         }
     }
 
-    fn simple(&mut self, random: &mut Random) -> Expr {
-        match random.below(3) {
-            0 => self.local(random),
-            1 => constant(random),
-            _ => Expr::name(self.var(random)),
+    fn arithmetic(&mut self) -> &'static str {
+        ["+", "-", "-", "*", "/", "%"][self.random.below(6)]
+    }
+
+    fn simple(&mut self) -> String {
+        match self.random.below(3) {
+            0 => self.local(),
+            1 => self.constant().to_string(),
+            _ => self.var(),
         }
     }
 
-    fn read(&mut self, random: &mut Random) -> Expr {
-        let Target { name, index } = self.target(random);
-        match index {
-            None => Expr::new(ExprKind::Name(name)),
-            Some(index) => Expr::new(ExprKind::Cell(name, Box::new(index))),
-        }
-    }
-
-    fn shared_expr(&mut self, random: &mut Random) -> Expr {
-        let read = self.read(random);
-        match random.below(10) {
-            0 | 1 => Expr::binary(BinaryOp::Add, read, self.simple(random)),
-            2 => Expr::binary(arithmetic(random), read, self.simple(random)),
-            3 => Expr::new(ExprKind::Unary(
-                if random.one_in(2) { UnaryOp::Neg } else { UnaryOp::Not },
-                Box::new(read),
-            )),
+    fn shared_expr(&mut self) -> String {
+        let read = self.target();
+        match self.random.below(10) {
+            0 | 1 => format!("{read} + {}", self.simple()),
+            2 => format!("{read} {} {}", self.arithmetic(), self.simple()),
+            3 => format!("{}{read}", if self.random.one_in(2) { "-" } else { "!" }),
             _ => read,
         }
     }
 
-    fn condition(&mut self, random: &mut Random) -> Expr {
-        let first = self.comparison(random);
-        match random.below(5) {
-            0 => Expr::binary(BinaryOp::And, first, self.comparison(random)),
-            1 => Expr::binary(BinaryOp::Or, first, self.comparison(random)),
-            2 if random.one_in(4) => Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(first))),
+    fn condition(&mut self) -> String {
+        let first = self.comparison();
+        match self.random.below(5) {
+            0 => format!("{first} && {}", self.comparison()),
+            1 => format!("{first} || {}", self.comparison()),
+            2 if self.random.one_in(4) => format!("!({first})"),
             _ => first,
         }
     }
 
-    fn comparison(&mut self, random: &mut Random) -> Expr {
-        use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne};
-        let op = [Eq, Eq, Eq, Ne, Ne, Gt, Lt, Le, Ge][random.below(9)];
-        let left = self.read(random);
-        let right = if random.one_in(6) { self.simple(random) } else { constant(random) };
-        Expr::binary(op, left, right)
+    fn comparison(&mut self) -> String {
+        // The operator is drawn first.
+        let op = ["==", "==", "==", "!=", "!=", ">", "<", "<=", ">="][self.random.below(9)];
+        let left = self.target();
+        let right = if self.random.one_in(6) { self.simple() } else { self.constant().to_string() };
+        format!("{left} {op} {right}")
     }
 
-    fn read_modify_write(&mut self, random: &mut Random) -> StmtKind {
-        let target = self.target(random);
-        let value = if random.one_in(5) { self.simple(random) } else { constant(random) };
-        let dest = if random.one_in(4) { Dest::None } else { Dest::Let(self.fresh()) };
-        match random.below(3) {
-            0 => StmtKind::FetchAdd { target, value, dest },
-            1 => StmtKind::Swap { target, value, dest },
-            _ => StmtKind::Cas { target, old: constant(random), new: value, dest },
+    fn read_modify_write(&mut self) -> String {
+        let target = self.target();
+        let value = if self.random.one_in(5) { self.simple() } else { self.constant().to_string() };
+        let dest = if self.random.one_in(4) { String::new() } else { format!("let {} = ", self.fresh()) };
+        match self.random.below(3) {
+            0 => format!("{dest}fetch_add({target}, {value});"),
+            1 => format!("{dest}swap({target}, {value});"),
+            _ => format!("{dest}cas({target}, {}, {value});", self.constant()),
         }
-    }
-
-    /// `atomic { if x == 0 { y = 1; } }` and the like.
-    fn atomic(&mut self, random: &mut Random) -> StmtKind {
-        let mut statements = vec![stmt(self.inner(random, 0))];
-        for _ in 0..random.below(3) {
-            statements.push(stmt(self.inner(random, 0)));
-        }
-        StmtKind::Atomic(Block { statements })
     }
 
     /// A statement of an atomic block.
-    fn inner(&mut self, random: &mut Random, depth: usize) -> StmtKind {
-        match random.below(14) {
-            0 => StmtKind::Let { value: self.shared_expr(random), name: self.fresh() },
-            1 => self.read_modify_write(random),
-            2 => self.send(random),
-            3 if random.one_in(2) => StmtKind::Assert { condition: self.condition(random), message: None },
-            3 => StmtKind::Assume(self.condition(random)),
+    fn inner(&mut self, depth: usize) -> String {
+        match self.random.below(14) {
+            0 => self.bind_shared(),
+            1 => self.read_modify_write(),
+            2 => self.send(),
+            3 if self.random.one_in(2) => format!("assert {};", self.condition()),
+            3 => format!("assume {};", self.condition()),
             4..=6 if depth < 2 => {
-                let arms = vec![(self.condition(random), self.inner_block(random, depth))];
-                let otherwise = random.one_in(3).then(|| self.inner_block(random, depth));
-                StmtKind::If { arms, otherwise }
+                let (condition, then) = (self.condition(), self.inner(depth + 1));
+                match self.random.one_in(3) {
+                    true => format!("if {condition} {{ {then} }} else {{ {} }}", self.inner(depth + 1)),
+                    false => format!("if {condition} {{ {then} }}"),
+                }
             }
             7 if depth < 1 => {
                 let index = self.fresh();
-                let to = if random.one_in(3) { self.simple(random) } else { Expr::number(2) };
-                let range = Range { from: Expr::number(0), to, inclusive: false };
+                let to = if self.random.one_in(3) { self.simple() } else { "2".to_owned() };
                 self.loops += 1;
-                let body = self.inner_block(random, depth);
+                let body = self.inner(depth + 1);
                 self.loops -= 1;
-                StmtKind::For { index, range, body }
+                format!("for {index} in 0..{to} {{ {body} }}")
             }
-            8 if self.loops > 0 => self.leave(random),
-            _ => self.assign(random),
+            8 if self.loops > 0 => self.leave(),
+            _ => self.assign(),
         }
     }
 
-    fn inner_block(&mut self, random: &mut Random, depth: usize) -> Block {
-        Block { statements: vec![stmt(self.inner(random, depth + 1))] }
-    }
-
-    fn atomic_await(&mut self, random: &mut Random) -> StmtKind {
-        let condition = stmt(StmtKind::Await(self.condition(random)));
-        StmtKind::Atomic(Block { statements: vec![condition, stmt(self.inner(random, 0))] })
-    }
-
-    fn lock_or_unlock(&mut self, random: &mut Random, out: &mut Vec<Stmt>) {
+    fn lock_or_unlock(&mut self) -> String {
         let free: Vec<&Target> = self.features.locks.iter().filter(|l| !self.held.contains(l)).collect();
-        match random.pick(&free) {
+        match self.random.pick(&free) {
             Some(&lock) => {
                 self.held.push(lock.clone());
-                out.push(stmt(StmtKind::Lock(lock.clone())));
+                format!("lock({lock});")
             }
             None if !self.held.is_empty() => {
-                let lock = self.held.remove(random.below(self.held.len()));
-                out.push(stmt(StmtKind::Unlock(lock)));
+                format!("unlock({});", self.held.remove(self.random.below(self.held.len())))
             }
-            None => out.push(stmt(self.assign(random))),
+            None => self.assign(),
         }
     }
 
-    fn try_lock(&mut self, random: &mut Random, depth: usize, out: &mut Vec<Stmt>) {
-        let Some(lock) = random.pick(&self.features.locks).cloned() else {
-            return out.push(stmt(self.assign(random)));
+    fn try_lock(&mut self, depth: usize) -> String {
+        let Some(lock) = self.random.pick(&self.features.locks) else { return self.assign() };
+        let taken = self.fresh();
+        let attempt = format!("let {taken} = try_lock({lock});");
+        match depth == 0 && !self.random.one_in(3) {
+            true => format!("{attempt} if {taken} {{ {} unlock({lock}); }}", self.assign()),
+            false => attempt,
+        }
+    }
+
+    fn wait(&mut self, depth: usize) -> String {
+        let f = self.features;
+        let (Some(c), Some(m)) = (self.random.pick(&f.condvars), self.random.pick(&f.locks)) else {
+            return self.assign();
         };
-        let name = self.fresh();
-        let taken = Expr::name(&name.text);
-        out.push(stmt(StmtKind::TryLock { dest: Dest::Let(name), lock: lock.clone() }));
-        if depth == 0 && !random.one_in(3) {
-            let statements = vec![stmt(self.assign(random)), stmt(StmtKind::Unlock(lock))];
-            out.push(stmt(StmtKind::If { arms: vec![(taken, Block { statements })], otherwise: None }));
-        }
-    }
-
-    fn wait(&mut self, random: &mut Random, depth: usize, out: &mut Vec<Stmt>) {
-        let (Some(c), Some(m)) = (random.pick(&self.features.condvars), random.pick(&self.features.locks))
-        else {
-            return out.push(stmt(self.assign(random)));
+        let lock = match self.held.contains(m) {
+            true => String::new(),
+            false => {
+                self.held.push(m.clone());
+                format!("lock({m});")
+            }
         };
-        if !self.held.contains(m) {
-            self.held.push(m.clone());
-            out.push(stmt(StmtKind::Lock(m.clone())));
+        match self.random.below(6) {
+            0 if depth == 0 => format!("{lock} if {} {{ wait({c}, {m}); }}", self.condition()),
+            1 if depth == 0 => format!("{lock} while {} {{ wait({c}, {m}); }}", self.condition()),
+            _ => format!("{lock} wait({c}, {m});"),
         }
-        let wait = stmt(StmtKind::Wait { condvar: c.clone(), lock: m.clone() });
-        out.push(match random.below(6) {
-            0 if depth == 0 => {
-                let arms = vec![(self.condition(random), Block { statements: vec![wait] })];
-                stmt(StmtKind::If { arms, otherwise: None })
-            }
-            1 if depth == 0 => {
-                let (condition, body) = (self.condition(random), Block { statements: vec![wait] });
-                stmt(StmtKind::While { condition, body })
-            }
-            _ => wait,
-        });
     }
 
-    fn spawn(&mut self, random: &mut Random, depth: usize, out: &mut Vec<Stmt>) {
+    fn spawn(&mut self, depth: usize) -> String {
         let later = match self.body {
             Body::Process(_) => 0,
             Body::Task(k) => k + 1,
         };
         let tasks = self.features.tasks.get(later..).unwrap_or_default();
-        let Some((task, params)) = random.pick(tasks).cloned().filter(|_| depth < 2) else {
-            return out.push(stmt(self.assign(random)));
+        let Some((task, params)) = self.random.pick(tasks).filter(|_| depth < 2) else {
+            return self.assign();
         };
-        let args = (0..params).map(|_| self.simple(random)).collect();
-        let dest = match random.pick(&self.handles).cloned() {
-            _ if random.one_in(4) => Dest::None,
-            Some(handle) if random.one_in(4) => Dest::Let(Name::new(handle)),
+        let args: Vec<String> = (0..*params).map(|_| self.simple()).collect();
+        // The handle is drawn last.
+        let dest = match self.random.pick(&self.handles).cloned() {
+            _ if self.random.one_in(4) => String::new(),
+            Some(handle) if self.random.one_in(4) => format!("let {handle} = "),
             _ => {
-                let handle = format!("h{}", self.handles.len());
-                self.handles.push(handle.clone());
-                Dest::Let(Name::new(handle))
+                self.handles.push(format!("h{}", self.handles.len()));
+                format!("let h{} = ", self.handles.len() - 1)
             }
         };
-        out.push(stmt(StmtKind::Spawn { dest, task: Name::new(task), args }));
+        format!("{dest}spawn {task}({});", args.join(", "))
     }
 
-    fn join(&mut self, random: &mut Random, out: &mut Vec<Stmt>) {
-        if let (Some(handle), true) = (random.pick(&self.handles), random.one_in(2)) {
-            return out.push(stmt(StmtKind::Join(object(handle))));
+    fn join(&mut self) -> String {
+        if let (Some(handle), true) = (self.random.pick(&self.handles), self.random.one_in(2)) {
+            return format!("join({handle});");
         }
         let family = self.features.processes.iter().enumerate().find(|(_, (_, family))| *family);
         if let Some((_, (name, _))) = family.filter(|&(k, _)| self.body != Body::Process(k))
-            && random.one_in(2)
+            && self.random.one_in(2)
         {
             let index = self.fresh();
-            let join = stmt(StmtKind::Join(cell(name, Expr::name(&index.text))));
-            let body = Block { statements: vec![join] };
-            return out.push(stmt(StmtKind::For { index, range: range(0, 2), body }));
+            return format!("for {index} in 0..2 {{ join({name}[{index}]); }}");
         }
-        let kind = match self.other(random) {
-            Some(process) => StmtKind::Join(process),
-            None => self.assign(random),
-        };
-        out.push(stmt(kind));
+        match self.other() {
+            Some(process) => format!("join({process});"),
+            None => self.assign(),
+        }
     }
 
     /// Another process; of a family, any member.
-    fn other(&mut self, random: &mut Random) -> Option<Target> {
+    fn other(&mut self) -> Option<String> {
         let others = self.features.processes.iter().enumerate();
-        let others: Vec<(String, bool)> = others
+        let others: Vec<&(String, bool)> = others
             .filter(|(k, (_, family))| *family || self.body != Body::Process(*k))
-            .map(|(_, process)| process.clone())
+            .map(|(_, process)| process)
             .collect();
-        let (name, family) = random.pick(&others)?;
+        let (name, family) = self.random.pick(&others)?;
         if !family {
-            return Some(object(name));
+            return Some(name.clone());
         }
-        let index = match random.below(4) {
-            0 => self.local(random),
-            _ => Expr::number(random.below(2) as i64),
-        };
-        Some(cell(name, index))
+        let index = if self.random.below(4) == 0 { self.local() } else { self.bit() };
+        Some(format!("{name}[{index}]"))
     }
 
-    fn choose(&mut self, random: &mut Random) -> StmtKind {
-        let count = match random.below(8) {
-            0 => Expr::number(3),
-            1 => self.local(random),
-            _ => Expr::number(2),
+    fn choose(&mut self) -> String {
+        let count = match self.random.below(8) {
+            0 => "3".to_owned(),
+            1 => self.local(),
+            _ => "2".to_owned(),
         };
-        StmtKind::Choose { count, dest: Dest::Let(self.fresh()) }
+        format!("let {} = choose({count});", self.fresh())
     }
 
-    fn send(&mut self, random: &mut Random) -> StmtKind {
-        let mut message = vec![if random.one_in(5) { self.simple(random) } else { constant(random) }];
-        if random.one_in(4) {
-            message.push(self.simple(random));
+    fn send(&mut self) -> String {
+        // The message is drawn first.
+        let first = if self.random.one_in(5) { self.simple() } else { self.constant().to_string() };
+        let message = match self.random.one_in(4) {
+            true => format!("({first}, {})", self.simple()),
+            false => first,
+        };
+        let to = match self.random.pick(&self.handles).cloned() {
+            Some(handle) if self.random.one_in(2) => Some(handle),
+            _ => self.other(),
+        };
+        to.map_or_else(|| self.assign(), |to| format!("send({to}, {message});"))
+    }
+
+    fn receive(&mut self, depth: usize) -> String {
+        let mut arms = format!("{} => {{ {} }}", self.pattern(), self.small_block(depth + 1));
+        if self.random.one_in(3) {
+            arms += &format!(" {} => {{ {} }}", self.pattern(), self.small_block(depth));
         }
-        let to = match random.pick(&self.handles) {
-            Some(handle) if random.one_in(2) => object(handle),
-            _ => match self.other(random) {
-                Some(process) => process,
-                None => return self.assign(random),
-            },
-        };
-        StmtKind::Send { to, message }
-    }
-
-    fn receive(&mut self, random: &mut Random, depth: usize) -> StmtKind {
-        let mut arms = vec![Arm { pattern: self.pattern(random), body: self.small_block(random, depth + 1) }];
-        if random.one_in(3) {
-            arms.push(Arm { pattern: self.pattern(random), body: self.small_block(random, depth) });
+        if self.random.one_in(3) {
+            arms += &format!(" timeout => {{ {} }}", self.small_block(depth));
         }
-        let timeout = random.one_in(3).then(|| self.small_block(random, depth));
-        StmtKind::Receive { arms, timeout }
+        format!("receive {{ {arms} }}")
     }
 
-    fn small_block(&mut self, random: &mut Random, depth: usize) -> Block {
-        if depth > 1 || random.one_in(2) { Block::default() } else { self.block(random, 1, depth + 1) }
+    fn small_block(&mut self, depth: usize) -> String {
+        if depth > 1 || self.random.one_in(2) { String::new() } else { self.block(1, depth + 1) }
     }
 
-    fn pattern(&mut self, random: &mut Random) -> Pattern {
-        let first = match random.below(8) {
-            0 => return Pattern::Any,
-            1 | 2 => Component::Bind(self.fresh()),
-            3 => Component::Equal(self.local(random)),
-            4 => Component::Any,
-            _ => Component::Equal(constant(random)),
+    fn pattern(&mut self) -> String {
+        let first = match self.random.below(8) {
+            0 => return "_".to_owned(),
+            1 | 2 => format!("?{}", self.fresh()),
+            3 => self.local(),
+            4 => "_".to_owned(),
+            _ => self.constant().to_string(),
         };
-        let second = match random.below(8) {
-            0 => Component::Bind(self.fresh()),
-            1 => Component::Any,
-            _ => return Pattern::Tuple(vec![first]),
-        };
-        Pattern::Tuple(vec![first, second])
+        match self.random.below(8) {
+            0 => format!("({first}, ?{})", self.fresh()),
+            1 => format!("({first}, _)"),
+            _ => format!("({first})"),
+        }
     }
 
-    fn conditional(&mut self, random: &mut Random, depth: usize) -> StmtKind {
+    fn conditional(&mut self, depth: usize) -> String {
         let mut arms = Vec::new();
-        for _ in 0..1 + usize::from(random.one_in(5)) {
-            let condition = if self.locals.is_empty() || random.one_in(3) {
-                self.condition(random)
-            } else {
-                Expr::binary(BinaryOp::Eq, self.local(random), constant(random))
+        for _ in 0..1 + usize::from(self.random.one_in(5)) {
+            let condition = match self.locals.is_empty() || self.random.one_in(3) {
+                true => self.condition(),
+                false => format!("{} == {}", self.local(), self.constant()),
             };
-            arms.push((condition, self.block(random, 1, depth + 1)));
+            arms.push(format!("if {condition} {{ {} }}", self.block(1, depth + 1)));
         }
-        let otherwise = random.one_in(3).then(|| self.block(random, 1, depth + 1));
-        StmtKind::If { arms, otherwise }
+        if self.random.one_in(3) {
+            arms.push(format!("{{ {} }}", self.block(1, depth + 1)));
+        }
+        arms.join(" else ")
     }
 
-    fn repeat(&mut self, random: &mut Random, depth: usize) -> StmtKind {
+    fn repeat(&mut self, depth: usize) -> String {
         let index = self.fresh();
-        let mut range = range(0, 2);
-        match random.below(8) {
-            0 => range.inclusive = true,
-            1 => range.to = self.simple(random),
-            _ => {}
-        }
-        StmtKind::For { index, range, body: self.loop_body(random, depth) }
+        let range = match self.random.below(8) {
+            0 => "0..=2".to_owned(),
+            1 => format!("0..{}", self.simple()),
+            _ => "0..2".to_owned(),
+        };
+        format!("for {index} in {range} {{ {} }}", self.loop_body(depth))
     }
 
-    fn loop_body(&mut self, random: &mut Random, depth: usize) -> Block {
+    fn loop_body(&mut self, depth: usize) -> String {
         self.loops += 1;
-        let statements = 1 + usize::from(random.one_in(3));
-        let body = self.block(random, statements, depth + 1);
+        let statements = 1 + usize::from(self.random.one_in(3));
+        let body = self.block(statements, depth + 1);
         self.loops -= 1;
         body
     }
 
     /// A loop that ends soon, or at least as soon as the others let it.
-    fn while_loop(&mut self, random: &mut Random, depth: usize, out: &mut Vec<Stmt>) {
-        let (condition, last) = match random.below(3) {
+    fn while_loop(&mut self, depth: usize) -> String {
+        let (before, condition, last) = match self.random.below(3) {
             0 => {
                 let name = self.fresh();
-                out.push(stmt(StmtKind::Let { name: name.clone(), value: Expr::number(0) }));
-                let (target, value) = (object(&name.text), Expr::number(1));
-                let count = StmtKind::Assign { target, op: AssignOp::Add, value };
-                let less = Expr::binary(BinaryOp::Lt, Expr::name(&name.text), Expr::number(2));
-                let condition = match random.one_in(2) {
-                    true => Expr::binary(BinaryOp::And, less, self.comparison(random)),
-                    false => less,
-                };
-                (condition, count)
+                let also =
+                    if self.random.one_in(2) { format!(" && {}", self.comparison()) } else { String::new() };
+                (format!("let {name} = 0;"), format!("{name} < 2{also}"), format!("{name} += 1;"))
             }
             1 => {
-                let var = self.var(random);
-                let less = Expr::binary(BinaryOp::Lt, Expr::name(&var), constant(random));
-                (less, StmtKind::Assign { target: object(&var), op: AssignOp::Add, value: Expr::number(1) })
+                let var = self.var();
+                (String::new(), format!("{var} < {}", self.constant()), format!("{var} += 1;"))
             }
-            _ => (self.condition(random), StmtKind::Break),
+            _ => (String::new(), self.condition(), "break;".to_owned()),
         };
-        let mut body = self.loop_body(random, depth);
-        body.statements.push(stmt(last));
-        out.push(stmt(StmtKind::While { condition, body }));
+        format!("{before} while {condition} {{ {} {last} }}", self.loop_body(depth))
     }
 
     /// `break`, `continue`, or one of them under a condition.
-    fn leave(&mut self, random: &mut Random) -> StmtKind {
-        let kind = if random.one_in(3) { StmtKind::Continue } else { StmtKind::Break };
-        if random.one_in(3) {
-            return kind;
+    fn leave(&mut self) -> String {
+        let leave = if self.random.one_in(3) { "continue;" } else { "break;" };
+        match self.random.one_in(3) {
+            true => leave.to_owned(),
+            false => format!("if {} {{ {leave} }}", self.condition()),
         }
-        let arms = vec![(self.condition(random), Block { statements: vec![stmt(kind)] })];
-        StmtKind::If { arms, otherwise: None }
     }
 
     /// A statement that fails, always or perhaps.
-    fn failing(&mut self, random: &mut Random) -> StmtKind {
-        match random.below(4) {
-            0 => match random.pick(&self.features.locks).cloned() {
-                Some(lock) => StmtKind::Unlock(lock),
-                None => self.assign(random),
+    fn failing(&mut self) -> String {
+        let f = self.features;
+        match self.random.below(4) {
+            0 => match self.random.pick(&f.locks) {
+                Some(lock) => format!("unlock({lock});"),
+                None => self.assign(),
             },
-            1 => match random.pick(&self.features.arrays).cloned() {
-                Some(array) => {
-                    let index = Expr::binary(BinaryOp::Add, Expr::name(self.var(random)), Expr::number(1));
-                    StmtKind::Assign {
-                        target: cell(&array, index),
-                        op: AssignOp::Set,
-                        value: constant(random),
-                    }
-                }
-                None => self.assign(random),
+            1 => match self.random.pick(&f.arrays) {
+                Some(array) => format!("{array}[{} + 1] = {};", self.var(), self.constant()),
+                None => self.assign(),
             },
             _ => {
-                let op = if random.one_in(2) { BinaryOp::Div } else { BinaryOp::Rem };
-                let value = Expr::binary(op, self.simple(random), self.read(random));
-                match random.one_in(2) {
-                    true => StmtKind::Let { name: self.fresh(), value },
-                    false => StmtKind::Assign { target: self.target(random), op: AssignOp::Set, value },
+                let op = if self.random.one_in(2) { "/" } else { "%" };
+                let value = format!("{} {op} {}", self.simple(), self.target());
+                match self.random.one_in(2) {
+                    true => format!("let {} = {value};", self.fresh()),
+                    false => format!("{} = {value};", self.target()),
                 }
             }
         }
+    }
+}
+
+/// A number: mostly one that others write too.
+pub(crate) fn constant(random: &mut Random) -> i64 {
+    if random.one_in(16) { -1 } else { random.below(3) as i64 }
+}
+
+/// A program from its text.
+pub(crate) fn program(text: String) -> Ast {
+    let source = Source { name: String::new(), text };
+    parse(&source).unwrap_or_else(|errors| panic!("{}: {}", errors[0].message, source.text))
+}
+
+/// A declaration from its text.
+pub(crate) fn declaration(text: &str) -> Item {
+    program(format!("{text} process p {{}}")).items.swap_remove(0)
+}
+
+/// Statements from their text.
+pub(crate) fn statements(text: &str) -> Vec<Stmt> {
+    match program(format!("process p {{ {text} }}")).items.pop() {
+        Some(Item::Process(process)) => process.body.statements,
+        _ => Vec::new(),
     }
 }
 
 pub(crate) fn stmt(kind: StmtKind) -> Stmt {
     Stmt { kind, span: Span::default() }
-}
-
-pub(crate) fn object(name: &str) -> Target {
-    Target { name: Name::new(name), index: None }
-}
-
-pub(crate) fn cell(name: &str, index: Expr) -> Target {
-    Target { name: Name::new(name), index: Some(index) }
-}
-
-pub(crate) fn constant(random: &mut Random) -> Expr {
-    Expr::number(if random.one_in(16) { -1 } else { random.below(3) as i64 })
-}
-
-fn arithmetic(random: &mut Random) -> BinaryOp {
-    use BinaryOp::{Add, Div, Mul, Rem, Sub};
-    [Add, Sub, Sub, Mul, Div, Rem][random.below(6)]
-}
-
-pub(crate) fn range(from: i64, to: i64) -> Range {
-    Range { from: Expr::number(from), to: Expr::number(to), inclusive: false }
 }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use mazurka_abs::Settings;
-use mazurka_laws::abs::{Campaign, Checked, check, corpus, run};
+use mazurka_laws::abs::{AbsPrograms, check, corpus};
+use mazurka_laws::campaign::FuzzProgram;
+use mazurka_laws::{Campaign, Checked};
 
 #[test]
 fn random_programs_and_mutants_obey_the_laws() {
@@ -13,12 +15,11 @@ fn random_programs_and_mutants_obey_the_laws() {
         programs: 600,
         time: Some(Duration::from_secs(240)),
         threads: 2,
-        corpus: corpus(),
-        only: None,
     };
-    let outcome = run(&campaign);
+    let outcome = campaign.run(&AbsPrograms { corpus: corpus(), only: None });
     if let Some(found) = &outcome.found {
-        panic!("program {}, {:?}: {}\n{}", found.index, found.settings, found.broken, found.text);
+        let (program, broken) = found.smallest();
+        panic!("program {}: {broken}\n{}", found.index, program.text());
     }
     assert!(outcome.held >= 400, "only {} programs were small enough: {outcome:?}", outcome.held);
     assert!(outcome.mutants >= 100, "only {} mutants", outcome.mutants);
@@ -26,6 +27,6 @@ fn random_programs_and_mutants_obey_the_laws() {
 
 #[test]
 fn a_program_that_is_none_is_told_from_one_that_obeys() {
-    assert_eq!(check("module M; {", Settings::default(), None, 1), Checked::Wrong);
+    assert_eq!(check("module M; {", Settings::default(), None, 1), Checked::Unfit("not a program"));
     assert_eq!(check("module M; { skip; }", Settings::default(), None, 1), Checked::Holds(1));
 }

@@ -1,5 +1,5 @@
-//! Active objects under the algorithms that compare states, and under observers: the numbers of the benchmark programs, and what
-//! is promised beyond the laws.
+//! Active objects under the algorithms that compare states, and under observers: the numbers of the benchmark
+//! programs, and what is promised beyond the laws.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -95,8 +95,8 @@ fn convergent_completes_each_final_state_once() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Whichever of two requests comes first makes the object, and gives it its name: there are two final states by their names,
-/// and one up to renaming.
+/// Whichever of two requests comes first makes the object, and gives it its name: there are two final states
+/// by their names, and one up to renaming.
 #[test]
 fn orders_that_differ_in_names_are_one_final_state() {
     let text = "module M; interface I { Unit open(); }

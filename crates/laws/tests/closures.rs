@@ -1,9 +1,11 @@
-//! Programs acted out in Rust do what they do: the corpus, programs that the library did wrong once, random ones.
+//! Programs acted out in Rust do what they do: the corpus, programs that the library did wrong once, random
+//! ones.
 
 use std::time::Duration;
 
-use mazurka_laws::closures::{Campaign, Checked, check, prepare, run};
+use mazurka_laws::closures::{Closures, check, prepare};
 use mazurka_laws::corpus::{self, Seed};
+use mazurka_laws::{Campaign, Checked};
 use mazurka_litmus::print;
 
 /// Checks a program in so many shapes and orders; gives in how many of them it could be compared.
@@ -46,11 +48,11 @@ fn random_programs_and_mutants_do_in_rust_what_they_do() {
         programs: 400,
         time: Some(Duration::from_secs(240)),
         threads: 2,
-        corpus: corpus::seeds(),
     };
-    let outcome = run(&campaign);
+    let outcome = campaign.run(&Closures { corpus: corpus::seeds() });
     if let Some(found) = &outcome.found {
-        panic!("program {}: {}\n{}", found.index, found.broken_shrunk, print(&found.shrunk));
+        let (shrunk, broken) = found.smallest();
+        panic!("program {}: {broken}\n{}", found.index, print(shrunk));
     }
     let compared = outcome.held + outcome.agreed;
     assert!(compared >= 300, "only {compared} programs were compared: {outcome:?}");

@@ -2,29 +2,17 @@
 
 use std::time::Duration;
 
-use mazurka_laws::fuzz::{Campaign, Outcome, run};
+use mazurka_laws::maz::MazPrograms;
 use mazurka_laws::repairs::broken_builds;
-use mazurka_laws::{Checked, Subject, check, corpus};
+use mazurka_laws::{Build, Campaign, Checked, check, corpus};
 use mazurka_litmus::ast::Ast;
 use mazurka_litmus::print;
-
-fn campaign(seed: u64, programs: u64, subject: Subject) -> Campaign {
-    let time = Some(Duration::from_secs(240));
-    Campaign { seed, first: 0, programs, time, threads: 2, subject, corpus: corpus::seeds(), only: None }
-}
-
-fn assert_held(outcome: &Outcome, at_least: u64) {
-    if let Some(found) = &outcome.found {
-        panic!("program {}: {}\n{}", found.index, found.broken, print(&found.shrunk));
-    }
-    assert!(outcome.held >= at_least, "only {} programs were checked", outcome.held);
-}
 
 #[test]
 fn the_corpus_obeys() {
     for seed in corpus::seeds() {
         for draw in 0..20 {
-            if let Checked::Breaks(broken) = check(&seed.ast, Subject::default(), draw) {
+            if let Checked::Breaks(broken) = check(&seed.ast, Build::default(), draw) {
                 panic!("{}: {broken}", seed.name);
             }
         }
@@ -41,18 +29,29 @@ fn the_corpus_begins_with_the_counterexamples() {
 
 #[test]
 fn random_programs_and_mutants_obey() {
-    assert_held(&run(&campaign(20_261_115, 4_000, Subject::default())), 2_500);
+    let time = Some(Duration::from_secs(240));
+    let campaign = Campaign { seed: 20_261_115, first: 0, programs: 4_000, time, threads: 2 };
+    let target = MazPrograms { corpus: corpus::seeds(), build: Build::default(), only: None };
+    let outcome = campaign.run(&target);
+    if let Some(found) = &outcome.found {
+        panic!("program {}: {}\n{}", found.index, found.broken, print(found.smallest().0));
+    }
+    assert!(outcome.held >= 2_500, "only {} programs were checked", outcome.held);
 }
 
 /// Each witness is in the corpus: found once by `mazurka-fuzz --without`, and kept.
 #[test]
 fn each_repair_is_missed_if_taken_out() {
     let seeds = corpus::seeds();
-    for build in broken_builds() {
+    for broken in broken_builds() {
         let breaks =
-            |ast: &Ast| (0..40).any(|draw| matches!(check(ast, build.subject, draw), Checked::Breaks(_)));
+            |ast: &Ast| (0..40).any(|draw| matches!(check(ast, broken.build, draw), Checked::Breaks(_)));
         let noticed = seeds.iter().any(|seed| breaks(&seed.ast));
-        assert!(noticed, "{} taken out ({}): no program of the corpus notices", build.repair, build.instead);
+        assert!(
+            noticed,
+            "{} taken out ({}): no program of the corpus notices",
+            broken.repair, broken.instead
+        );
     }
 }
 
@@ -68,9 +67,9 @@ fn counterexamples_are_lost_without_their_repairs_and_found_with_them() {
         ("observers_await", "awaited-writes"),
     ] {
         let program = &seeds.iter().find(|seed| seed.name == name).expect("it is in the corpus").ast;
-        let build = broken_builds().into_iter().find(|build| build.repair == repair).expect("a repair");
-        let lost = |subject| (0..400).any(|draw| matches!(check(program, subject, draw), Checked::Breaks(_)));
-        assert!(lost(build.subject), "{name} is found without {repair}");
-        assert!(!lost(Subject::default()), "{name} is lost");
+        let broken = broken_builds().into_iter().find(|broken| broken.repair == repair).expect("a repair");
+        let lost = |build| (0..400).any(|draw| matches!(check(program, build, draw), Checked::Breaks(_)));
+        assert!(lost(broken.build), "{name} is found without {repair}");
+        assert!(!lost(Build::default()), "{name} is lost");
     }
 }

@@ -1,4 +1,5 @@
-//! Long executions and endless ones: no algorithm recurses over their length, and every process gets its turn.
+//! Long executions and endless ones: no algorithm recurses over their length, and every process gets its
+//! turn.
 
 use std::ops::ControlFlow;
 use std::time::Duration;

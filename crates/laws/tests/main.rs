@@ -1,4 +1,5 @@
-//! The laws, on the corpus and on random programs of every front end; and what algorithms promise beyond them.
+//! The laws, on the corpus and on random programs of every front end; and what algorithms promise beyond
+//! them.
 
 mod abs;
 mod abs_states;

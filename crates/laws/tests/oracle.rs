@@ -7,8 +7,8 @@ use mazurka_oracle::{Budget, truth};
 
 #[test]
 fn numbers_of_classes() {
-    // program, n, Mazurkiewicz, observers, reads-from. lastwrite n!, n, n; floating_read (n+1)!, n*2^(n-1)+1, n+1;
-    // lock (2n)!/(n+1)!, n!; selective n!, 1; not_selective n!, n!; opt_lock as Nidhugg 0.4 counts.
+    // program, n, Mazurkiewicz, observers, reads-from. lastwrite n!, n, n; floating_read (n+1)!, n*2^(n-1)+1,
+    // n+1; lock (2n)!/(n+1)!, n!; selective n!, 1; not_selective n!, n!; opt_lock as Nidhugg 0.4 counts.
     for (program, n, mazurkiewicz, observers, reads_from) in [
         ("lastwrite", 2, 2, 2, 2),
         ("lastwrite", 3, 6, 3, 3),

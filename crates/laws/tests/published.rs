@@ -1,7 +1,8 @@
 //! The algorithms as their papers print them: their numbers, what they lose, and that what they find is real.
 //!
-//! What they lose, they lose in some orders of the choices that the papers leave open. A test of that looks for such an order
-//! among many; that the sound algorithms find it all, in every one of these orders, stands beside it.
+//! What they lose, they lose in some orders of the choices that the papers leave open. A test of that looks
+//! for such an order among many; that the sound algorithms find it all, in every one of these orders, stands
+//! beside it.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -101,7 +102,8 @@ fn run(program: &Litmus, algorithm: Algorithm, order: Order, rules: Rules) -> (S
     (summary, seen)
 }
 
-/// Whether a search found everything that its algorithm is about: final states, or what processes know at the end.
+/// Whether a search found everything that its algorithm is about: final states, or what processes know at the
+/// end.
 fn found_all(algorithm: Algorithm, seen: &Seen, truth: &Truth) -> bool {
     let observers = [Algorithm::OptimalObservers, Algorithm::Published(Published::OptimalContextObservers)];
     let ends = match observers.contains(&algorithm) {

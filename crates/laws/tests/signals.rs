@@ -1,7 +1,7 @@
-//! Labels may say more than is needed: a step that sends may also update a location which every step of the receiver reads, as
-//! the signals do that tell a process of the end of another one. The algorithms have to do with such labels too, be the
-//! location one that the receiver reads, or one that it waits for, with a guard that always holds, or with one that signals make
-//! false and true again.
+//! Labels may say more than is needed: a step that sends may also update a location which every step of the
+//! receiver reads, as the signals do that tell a process of the end of another one. The algorithms have to do
+//! with such labels too, be the location one that the receiver reads, or one that it waits for, with a guard
+//! that always holds, or with one that signals make false and true again.
 
 use mazurka_explore::{Algorithm, NoMonitor, Options, Order, explore};
 use mazurka_litmus::{Litmus, Source, compile, parse};

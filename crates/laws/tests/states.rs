@@ -115,7 +115,8 @@ fn known_numbers() {
     }
 }
 
-/// Final states, with dead variables and without: what nobody will read is no part of them, what somebody may is.
+/// Final states, with dead variables and without: what nobody will read is no part of them, what somebody may
+/// is.
 #[test]
 fn dead_variables_are_forgotten() {
     for (text, whole, living) in [

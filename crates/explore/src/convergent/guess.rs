@@ -1,7 +1,9 @@
-//! Guesses of what processes will do, from what they did elsewhere: they choose where to begin, and nothing depends on them.
+//! Guesses of what processes will do, from what they did elsewhere: they choose where to begin, and nothing
+//! depends on them.
 //!
-//! What the `i`th step of a process did when it was met last is a good guess of what it will do. From that the persistent
-//! set can be guessed that the search will end up with if it begins with a process, and the smallest is chosen.
+//! What the `i`th step of a process did when it was met last is a good guess of what it will do. From that
+//! the persistent set can be guessed that the search will end up with if it begins with a process, and the
+//! smallest is chosen.
 
 use mazurka_program::{Location, ProcessId, ProcessSet};
 use mazurka_trace::Trace;

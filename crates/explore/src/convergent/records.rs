@@ -1,7 +1,8 @@
 //! Records: what steps did, each kept once, and sets of them.
 //!
-//! A record is a step as `convergent` needs it: whose it was, what it touched, whom it waited for and created. Sets of records
-//! are bit sets over the numbers of records; which records conflict with one is a bit set too, found when it is first asked for.
+//! A record is a step as `convergent` needs it: whose it was, what it touched, whom it waited for and
+//! created. Sets of records are bit sets over the numbers of records; which records conflict with one is a
+//! bit set too, found when it is first asked for.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;

@@ -1,9 +1,10 @@
 //! Carries what is known of a state over to one that is equal up to renaming.
 //!
-//! Records and sleep sets are stored in *canonical names*: of what is there in the state, its number in the canonical order
-//! ([`Renamed::things`]); of what is made below, its maker's canonical name and how many the maker had made since. Read back
-//! at an equal state, a canonical name is what the bijection between the two states makes of it. A record that has no
-//! canonical name can't be; if there is one all the same, the state is not stored, or not merged, and nothing is lost but time.
+//! Records and sleep sets are stored in *canonical names*: of what is there in the state, its number in the
+//! canonical order ([`Renamed::things`]); of what is made below, its maker's canonical name and how many the
+//! maker had made since. Read back at an equal state, a canonical name is what the bijection between the two
+//! states makes of it. A record that has no canonical name can't be; if there is one all the same, the state
+//! is not stored, or not merged, and nothing is lost but time.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -34,7 +35,8 @@ impl StateNames {
     }
 }
 
-/// A state as a list of numbers, up to renaming where the front end can, else with its names. Says whether there is one.
+/// A state as a list of numbers, up to renaming where the front end can, else with its names. Says whether
+/// there is one.
 pub(crate) fn comparable_state(run: &mut dyn Run, state: &mut Renamed) -> bool {
     if let Some(renaming) = run.renaming() {
         renaming.renamed(state);

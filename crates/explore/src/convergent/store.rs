@@ -1,8 +1,9 @@
 //! The states that `convergent` has met, with what is known of what comes after each.
 //!
-//! States are kept in full and compared in full: a hash only leads to them. They lie one after the other in large pieces, so that
-//! they take little more than their bytes, and a million of them are let go of in no time. A state may have been explored more
-//! than once, each time with fewer processes asleep in some way: all its nodes are kept.
+//! States are kept in full and compared in full: a hash only leads to them. They lie one after the other in
+//! large pieces, so that they take little more than their bytes, and a million of them are let go of in no
+//! time. A state may have been explored more than once, each time with fewer processes asleep in some way:
+//! all its nodes are kept.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -120,7 +121,8 @@ impl Store {
         self.states[state.0 as usize].open = depth as u32 + 1;
     }
 
-    /// The exploration of a state has come to its end. Those in which more slept tell nothing that it does not.
+    /// The exploration of a state has come to its end. Those in which more slept tell nothing that it does
+    /// not.
     pub fn finish(&mut self, state: StateId, asleep: Box<[ProcessId]>, records: Rc<[u64]>) {
         let known = &mut self.states[state.0 as usize];
         let before = known.finished.len();
@@ -156,7 +158,8 @@ impl Store {
 pub(crate) fn pack(numbers: &[i64], bytes: &mut Vec<u8>) {
     bytes.clear();
     for &number in numbers {
-        // Numbers near 0 of either sign become small ones; seven bits a byte, the highest bit says that more come.
+        // Numbers near 0 of either sign become small ones; seven bits a byte, the highest bit says that more
+        // come.
         let mut rest = ((number << 1) ^ (number >> 63)) as u64;
         while rest >= 0x80 {
             bytes.push(rest as u8 | 0x80);

@@ -1,9 +1,10 @@
 //! `done`: what has been explored from the nodes of the stack, and the test of redundancy (definition 3).
 //!
-//! The paper keeps `done(E)` for each node and asks of each prefix `w` of `E = w.w'` whether some `p` of `done(w)` is a
-//! weak initial of `w'.v`. Here a level inherits from the one below what its step does not overtake for good, as sleep sets
-//! do, so that a level has all that can still be a weak initial. What was overtaken by something that nobody has observed
-//! so far is kept with a mark, also when its own process has gone on, and is judged with the whole of `w'.v`.
+//! The paper keeps `done(E)` for each node and asks of each prefix `w` of `E = w.w'` whether some `p` of
+//! `done(w)` is a weak initial of `w'.v`. Here a level inherits from the one below what its step does not
+//! overtake for good, as sleep sets do, so that a level has all that can still be a weak initial. What was
+//! overtaken by something that nobody has observed so far is kept with a mark, also when its own process has
+//! gone on, and is judged with the whole of `w'.v`.
 
 use mazurka_program::{Access, ProcessId};
 use mazurka_trace::{Dependence, Trace};
@@ -11,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::sequence::{Conflicts, Mail, Observed};
 use crate::Rules;
-use crate::wakeup::{Outcome, Step};
+use crate::wakeup::{ExploredOutcome, Planned};
 
 /// No position.
 const NONE: u32 = u32::MAX;
@@ -112,8 +113,8 @@ impl DoneSets {
         self.explored.push(explored);
     }
 
-    /// Forgets, at the last level, what was overtaken by something that has been observed since: to be asked where no
-    /// sequence leads on. Gives whether there was nothing else that is marked.
+    /// Forgets, at the last level, what was overtaken by something that has been observed since: to be asked
+    /// where no sequence leads on. Gives whether there was nothing else that is marked.
     pub fn settle(&mut self, trace: &Trace, order: &mut Observed<'_, impl Mail>) -> bool {
         let range = self.range(self.levels.len() - 1);
         if !self.explored[range.clone()].iter().any(|explored| explored.unobserved) {
@@ -136,13 +137,14 @@ impl DoneSets {
         settled
     }
 
-    /// `v ∈ redundant(E, done)` (line 11, definition 3): some explored event could be taken first, so all that begins with
-    /// `v` has been explored. An outcome that `v` does not have makes `v` redundant only if all outcomes were explored.
+    /// `v ∈ redundant(E, done)` (line 11, definition 3): some explored event could be taken first, so all
+    /// that begins with `v` has been explored. An outcome that `v` does not have makes `v` redundant only if
+    /// all outcomes were explored.
     pub fn redundant(
         &self,
         level: usize,
         trace: &Trace,
-        v: &[Step<'_>],
+        v: &[Planned<'_>],
         order: &mut Observed<'_, impl Mail>,
     ) -> bool {
         self.explored[self.range(level)].iter().any(|explored| {
@@ -159,16 +161,17 @@ impl DoneSets {
         })
     }
 
-    /// Whether an explored event is a weak initial of what comes after it among the first events of a trace, and of `v`.
+    /// Whether an explored event is a weak initial of what comes after it among the first events of a trace,
+    /// and of `v`.
     fn is_weak_initial_since(
         &self,
         explored: &Explored,
         trace: &Trace,
         len: usize,
-        v: &[Step<'_>],
+        v: &[Planned<'_>],
         order: &mut Observed<'_, impl Mail>,
     ) -> bool {
-        let mut sequence: SmallVec<[Step<'_>; 64]> =
+        let mut sequence: SmallVec<[Planned<'_>; 64]> =
             (explored.depth as usize..len).map(|k| step_at(trace, k, k)).collect();
         let before = sequence.len();
         sequence.extend(v.iter().copied());
@@ -185,8 +188,8 @@ impl DoneSets {
         }
     }
 
-    fn step<'a>(&'a self, explored: &Explored) -> Step<'a> {
-        Step {
+    fn step<'a>(&'a self, explored: &Explored) -> Planned<'a> {
+        Planned {
             process: explored.process,
             choice: explored.choice,
             alternatives: explored.alternatives,
@@ -196,10 +199,10 @@ impl DoneSets {
     }
 
     /// Those of several outcomes that were explored, for [`crate::wakeup::WakeupTrees::insert`].
-    pub fn outcomes(&self, level: usize) -> Vec<Outcome> {
+    pub fn outcomes(&self, level: usize) -> Vec<ExploredOutcome> {
         let several = self.explored[self.range(level)].iter().filter(|explored| explored.alternatives > 1);
         several
-            .map(|explored| Outcome {
+            .map(|explored| ExploredOutcome {
                 process: explored.process,
                 choice: explored.choice,
                 accesses: self.accesses_of(explored).to_vec(),
@@ -239,8 +242,8 @@ impl DoneSets {
 }
 
 /// An event of a trace as a step of a sequence in which it has some position.
-pub(super) fn step_at(trace: &Trace, position: usize, at: usize) -> Step<'_> {
-    Step {
+pub(super) fn step_at(trace: &Trace, position: usize, at: usize) -> Planned<'_> {
+    Planned {
         process: trace.process(position),
         choice: trace.choice(position),
         alternatives: trace.alternatives(position),

@@ -1,11 +1,12 @@
 //! Happens-before modulo observers of a whole execution, its races, and who observes them.
 //!
-//! Edges come into being late here: a read may order writes that were made long before. So the order is computed when an
-//! execution has ended, and only if there are steps that are dependent if observed: without them it is the order that the
-//! trace keeps. [`Unobserved`] tells, step by step.
+//! Edges come into being late here: a read may order writes that were made long before. So the order is
+//! computed when an execution has ended, and only if there are steps that are dependent if observed: without
+//! them it is the order that the trace keeps. [`Unobserved`] tells, step by step.
 //!
-//! A location's accesses are looked through backwards from each event. That may end early: what is read is a barrier,
-//! since all writes before it come before it (their order is observed), and all accesses after it come after it.
+//! A location's accesses are looked through backwards from each event. That may end early: what is read is a
+//! barrier, since all writes before it come before it (their order is observed), and all accesses after it
+//! come after it.
 
 use mazurka_program::{AccessKind, Location, ProcessId, Run};
 use mazurka_trace::dependence::{self, Awaited};
@@ -100,7 +101,8 @@ impl ObservedOrder {
         self.clocks.clear();
     }
 
-    /// Adds the event at a position, after all before it, and its races. Gives how many accesses were looked at.
+    /// Adds the event at a position, after all before it, and its races. Gives how many accesses were looked
+    /// at.
     pub fn enter(
         &mut self,
         trace: &Trace,
@@ -164,8 +166,8 @@ impl ObservedOrder {
             // The step touches the location in two ways, and has been entered with both.
             return;
         }
-        // Of equal writes in a row by one process the last one stands for all: nobody reads the others. Not so what a guard
-        // waits for, since a guarded step races with every writer.
+        // Of equal writes in a row by one process the last one stands for all: nobody reads the others. Not
+        // so what a guard waits for, since a guarded step races with every writer.
         let again = |last: &Touch| {
             let first = last.at as usize;
             kind == AccessKind::Write
@@ -203,8 +205,8 @@ impl ObservedOrder {
         first <= second && self.clocks[second * self.stride + process.index()] >= trace.index(first)
     }
 
-    /// The events of other processes that happen before an event directly and not before its process's previous one. Gives
-    /// how many accesses were looked at.
+    /// The events of other processes that happen before an event directly and not before its process's
+    /// previous one. Gives how many accesses were looked at.
     fn find_candidates(
         &mut self,
         trace: &Trace,
@@ -277,8 +279,8 @@ impl ObservedOrder {
             && (!rules.observers.selective || super::would_take(run, receive as usize, second))
     }
 
-    /// Of the candidates, those that no other one follows race with the event, but for writers of what it waited for.
-    /// A guarded step races with every writer of its guard without which the guard would hold.
+    /// Of the candidates, those that no other one follows race with the event, but for writers of what it
+    /// waited for. A guarded step races with every writer of its guard without which the guard would hold.
     fn find_races(
         &self,
         trace: &Trace,
@@ -324,7 +326,8 @@ impl ObservedOrder {
         leads
     }
 
-    /// The writers of a location before a position that do not happen before a process's previous event, the last first.
+    /// The writers of a location before a position that do not happen before a process's previous event, the
+    /// last first.
     fn writers(
         &self,
         trace: &Trace,
@@ -363,7 +366,8 @@ impl ObservedOrder {
         new[trace.process(at).index()] = trace.index(at);
     }
 
-    /// `observers(e, e', E)`, in the order of the execution; all of them, also those that happen after others.
+    /// `observers(e, e', E)`, in the order of the execution; all of them, also those that happen after
+    /// others.
     pub fn observers(&self, trace: &Trace, conflicts: &Conflicts, e: usize, second: usize) -> Vec<usize> {
         if conflicts.between(trace.accesses(e), trace.accesses(second)) != Dependence::IfObserved {
             return Vec::new();

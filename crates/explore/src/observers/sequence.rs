@@ -1,15 +1,16 @@
 //! What happens before what within a sequence of events, modulo observers.
 //!
-//! A sequence that is to be explored is shorter than the execution that it comes from, so what was observed there may not
-//! be here: everything is found out anew from the events of the sequence alone. Only direct edges are needed: if any event
-//! of a part of a sequence happens before another event, then some event of that part does so directly.
+//! A sequence that is to be explored is shorter than the execution that it comes from, so what was observed
+//! there may not be here: everything is found out anew from the events of the sequence alone. Only direct
+//! edges are needed: if any event of a part of a sequence happens before another event, then some event of
+//! that part does so directly.
 
 use mazurka_program::{Access, AccessKind, Location, ProcessId};
 use mazurka_trace::Dependence;
 use mazurka_trace::dependence::{self, Awaited};
 
 use crate::Rules;
-use crate::wakeup::{Precedence, Step};
+use crate::wakeup::{Planned, Precedence};
 
 /// The dependence of steps, with what was found out about guards.
 #[derive(Debug)]
@@ -73,7 +74,7 @@ pub(super) trait Mail {
     fn would_take(&mut self, receive: u32, send: u32) -> bool;
 
     /// Whether it would take the message that `step` sends after the whole sequence and the steps `beside`.
-    fn would_take_after(&mut self, receive: u32, beside: &[(ProcessId, u32)], step: Step<'_>) -> bool;
+    fn would_take_after(&mut self, receive: u32, beside: &[(ProcessId, u32)], step: Planned<'_>) -> bool;
 }
 
 /// Happens-before modulo observers.
@@ -86,32 +87,35 @@ pub(super) struct Observed<'a, M> {
 #[derive(Clone, Copy)]
 enum Late<'a> {
     Within(usize),
-    After(Step<'a>, &'a [(ProcessId, u32)]),
+    After(Planned<'a>, &'a [(ProcessId, u32)]),
 }
 
 impl<M: Mail> Observed<'_, M> {
-    /// Whether the event at `i` happens before the later one at `k` directly. They are of different processes.
-    pub fn precedes(&mut self, sequence: &[Step<'_>], i: usize, k: usize) -> bool {
+    /// Whether the event at `i` happens before the later one at `k` directly. They are of different
+    /// processes.
+    pub fn precedes(&mut self, sequence: &[Planned<'_>], i: usize, k: usize) -> bool {
         self.follows(sequence, i..i + 1, Late::Within(k))
     }
 
-    /// Whether some event of `sequence[from..k]` happens before the one at `k`, which none of them is the process of.
-    pub fn overtaken_since(&mut self, sequence: &[Step<'_>], from: usize, k: usize) -> bool {
+    /// Whether some event of `sequence[from..k]` happens before the one at `k`, which none of them is the
+    /// process of.
+    pub fn overtaken_since(&mut self, sequence: &[Planned<'_>], from: usize, k: usize) -> bool {
         self.follows(sequence, from..k, Late::Within(k))
     }
 
-    /// Whether some event from `from` on would happen before a step taken after the sequence and the steps `beside`.
+    /// Whether some event from `from` on would happen before a step taken after the sequence and the steps
+    /// `beside`.
     pub fn overtaken_in_the_end(
         &mut self,
-        sequence: &[Step<'_>],
+        sequence: &[Planned<'_>],
         from: usize,
         beside: &[(ProcessId, u32)],
-        step: Step<'_>,
+        step: Planned<'_>,
     ) -> bool {
         self.follows(sequence, from..sequence.len(), Late::After(step, beside))
     }
 
-    fn follows(&mut self, sequence: &[Step<'_>], range: std::ops::Range<usize>, late: Late<'_>) -> bool {
+    fn follows(&mut self, sequence: &[Planned<'_>], range: std::ops::Range<usize>, late: Late<'_>) -> bool {
         let accesses = match late {
             Late::Within(k) => sequence[k].accesses,
             Late::After(step, _) => step.accesses,
@@ -124,7 +128,7 @@ impl<M: Mail> Observed<'_, M> {
     }
 
     /// Whether an event of the sequence observes that the one at `i` came before a later one.
-    fn observed(&mut self, sequence: &[Step<'_>], i: usize, late: Late<'_>) -> bool {
+    fn observed(&mut self, sequence: &[Planned<'_>], i: usize, late: Late<'_>) -> bool {
         let Some(message) = dependence::message(sequence[i].accesses) else {
             return matches!(late, Late::Within(k) if is_read(sequence, k));
         };
@@ -142,7 +146,7 @@ impl<M: Mail> Observed<'_, M> {
 }
 
 /// Whether the write at `k` is read before it is overwritten.
-fn is_read(sequence: &[Step<'_>], k: usize) -> bool {
+fn is_read(sequence: &[Planned<'_>], k: usize) -> bool {
     let writes = sequence[k].accesses.iter().filter(|access| access.kind == AccessKind::Write);
     writes.flat_map(|access| access.locations()).any(|location| {
         let next = sequence[k + 1..].iter().find_map(|step| kind_at(step.accesses, location));
@@ -151,17 +155,22 @@ fn is_read(sequence: &[Step<'_>], k: usize) -> bool {
 }
 
 /// The receive that takes the message of the send at `send`.
-fn taker(sequence: &[Step<'_>], send: usize, message: Location) -> Option<usize> {
-    let takes = |step: &Step<'_>| kind_at(step.accesses, message) == Some(AccessKind::Update);
+fn taker(sequence: &[Planned<'_>], send: usize, message: Location) -> Option<usize> {
+    let takes = |step: &Planned<'_>| kind_at(step.accesses, message) == Some(AccessKind::Update);
     sequence[send + 1..].iter().position(takes).map(|k| send + 1 + k)
 }
 
 impl<M: Mail> Precedence for Observed<'_, M> {
-    fn overtaken(&mut self, rest: &[Step<'_>], k: usize) -> bool {
+    fn overtaken(&mut self, rest: &[Planned<'_>], k: usize) -> bool {
         self.overtaken_since(rest, 0, k)
     }
 
-    fn overtaken_after(&mut self, rest: &[Step<'_>], beside: &[(ProcessId, u32)], step: Step<'_>) -> bool {
+    fn overtaken_after(
+        &mut self,
+        rest: &[Planned<'_>],
+        beside: &[(ProcessId, u32)],
+        step: Planned<'_>,
+    ) -> bool {
         self.overtaken_in_the_end(rest, 0, beside, step)
     }
 }

@@ -1,17 +1,18 @@
 //! What the last event of a sequence may come to read.
 //!
-//! Within `notdep(e, E)` only those writes are ordered that somebody there observes. The step `s` that ends the sequence may
-//! read a variable which it did not read in `E`: because it varies, or because it waited there and was not taken at all. Then it
-//! observes an order of writes that was nobody's concern, and each write that can come last leads to a class of its own. All
-//! of them are planned: the sequence of `E` has one, and what a later branch of the wakeup tree has begun with may be
-//! compatible with another one only (`corpus/cx17.maz`, `corpus/cx18.maz`). What `s` read in `E` already is no choice: it reads the
-//! same there, but for what `e` wrote. The proof in docs/soundness.md says why this is enough.
+//! Within `notdep(e, E)` only those writes are ordered that somebody there observes. The step `s` that ends
+//! the sequence may read a variable which it did not read in `E`: because it varies, or because it waited
+//! there and was not taken at all. Then it observes an order of writes that was nobody's concern, and each
+//! write that can come last leads to a class of its own. All of them are planned: the sequence of `E` has
+//! one, and what a later branch of the wakeup tree has begun with may be compatible with another one only
+//! (`corpus/cx17.maz`, `corpus/cx18.maz`). What `s` read in `E` already is no choice: it reads the same
+//! there, but for what `e` wrote. The proof in docs/soundness.md says why this is enough.
 
 use mazurka_program::{AccessKind, Location};
 use mazurka_trace::Trace;
 
 use super::sequence::{Mail, Observed, kind_at};
-use crate::wakeup::Step;
+use crate::wakeup::Planned;
 
 /// The orders of a sequence that are the same to all who take part in it, with writes chosen that come last.
 pub(super) struct Views {
@@ -26,7 +27,7 @@ impl Views {
     pub fn new(
         trace: &Trace,
         events: &[usize],
-        steps: &[Step<'_>],
+        steps: &[Planned<'_>],
         order: &mut Observed<'_, impl Mail>,
     ) -> Views {
         let mut before = vec![vec![false; events.len()]; events.len()];
@@ -58,8 +59,8 @@ impl Views {
         views
     }
 
-    /// Leaves only the orders in which the write of a location that comes last here does so. Messages have no last one: who
-    /// looks at a mailbox sees them all.
+    /// Leaves only the orders in which the write of a location that comes last here does so. Messages have no
+    /// last one: who looks at a mailbox sees them all.
     pub fn keep_last(&mut self, trace: &Trace, location: Location) {
         let sent =
             |&last: &usize| kind_at(trace.accesses(self.events[last]), location) == Some(AccessKind::Send);
@@ -72,7 +73,8 @@ impl Views {
         for writer in self.writers(trace, location).into_iter().filter(|&writer| writer != last) {
             self.before[writer][last] = true;
         }
-        // Nothing leads from `last` to another writer, so a new path has one new edge, and that ends at `last`.
+        // Nothing leads from `last` to another writer, so a new path has one new edge, and that ends at
+        // `last`.
         let direct: Vec<usize> = (0..self.events.len()).filter(|&i| self.before[i][last]).collect();
         for row in &mut self.before {
             row[last] |= direct.iter().any(|&i| row[i]);

@@ -1,14 +1,16 @@
-//! Context-Sensitive DPOR as printed in CAV 2017, algorithm 1, in the versions of its experiments. It is Source-DPOR with sleep
-//! sets of *sequences*: where reversing a race leads to the same state, the reversed sequence `v.u` is put to sleep (lines
-//! 11-14). That is wrong: `v.u` reaches a known state by another trace, whose races with what follows nobody ever sees, since
-//! the node behind it is cut. `corpus/cx01.maz` (three steps) loses a final state; version 2, "anticipating cuts", cuts a node
-//! as soon as only one step of a sequence is left that nothing to come depends on, and loses more (`corpus/cx02.maz`);
-//! version 3 chooses along the shortest sleeping sequences too. The sound form is [`source_context`](crate::source_context), a
+//! Context-Sensitive DPOR as printed in CAV 2017, algorithm 1, in the versions of its experiments. It is
+//! Source-DPOR with sleep sets of *sequences*: where reversing a race leads to the same state, the reversed
+//! sequence `v.u` is put to sleep (lines 11-14). That is wrong: `v.u` reaches a known state by another trace,
+//! whose races with what follows nobody ever sees, since the node behind it is cut. `corpus/cx01.maz` (three
+//! steps) loses a final state; version 2, "anticipating cuts", cuts a node as soon as only one step of a
+//! sequence is left that nothing to come depends on, and loses more (`corpus/cx02.maz`); version 3 chooses
+//! along the shortest sleeping sequences too. The sound form is [`source_context`](crate::source_context), a
 //! sound one that reaches each final state once [`convergent`](crate::convergent).
 //!
-//! *The set O of optimisation 1* is to have all steps that can arise in the future. The paper gets it from the flow graph of an
-//! actor program; here the future is tried, state by state and without the step that sleeps, so O is exact. Where there are
-//! more states than [`FUTURE`], O is taken to have a step that depends on it, and nothing is cut: an over-approximation too.
+//! *The set O of optimisation 1* is to have all steps that can arise in the future. The paper gets it from
+//! the flow graph of an actor program; here the future is tried, state by state and without the step that
+//! sleeps, so O is exact. Where there are more states than [`FUTURE`], O is taken to have a step that depends
+//! on it, and nothing is cut: an over-approximation too.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -17,8 +19,8 @@ use mazurka_program::{Label, ProcessId, Run};
 use mazurka_trace::dependence::dependent;
 
 use super::Chance;
-use super::sequence::{Event, Reached, Sequence, Sleeping, elsewhere};
-use crate::frame::Outcomes;
+use super::sequence::{Event, Reached, Sequence, elsewhere};
+use crate::frame::{ContextNode, ContextSearch, Search};
 use crate::source::collect_initials;
 use crate::walk::Walk;
 use crate::{Ending, Summary};
@@ -27,36 +29,21 @@ use crate::{Ending, Summary};
 const FUTURE: usize = 400;
 
 pub(super) fn search(walk: Walk<'_>, version: u8) -> Summary {
-    let mut search = Search {
-        nodes: Vec::new(),
-        anticipates: version >= 2,
-        guides: version >= 3,
-        chance: Chance::new(walk.options.order),
-        walk,
-    };
-    // The answer is in the summary: a search that ends early has noted why.
-    let _ = search.run();
-    let _ = search.note_memory();
-    search.walk.summary()
+    let (anticipates, guides) = (version >= 2, version >= 3);
+    let chance = Chance::new(walk.options.order);
+    PublishedContext { walk, nodes: Vec::new(), anticipates, guides, chance }.summary()
 }
 
-/// A node of the stack: `backtrack(E)` in the order of its growth, `sleep(E)`, and what is being explored from it.
-#[derive(Default)]
-struct Node {
-    backtrack: Vec<ProcessId>,
-    sleep: Sleeping,
-    outcomes: Outcomes,
+/// `backtrack(E)` is in the order of its growth.
+type Node = ContextNode<Vec<ProcessId>>;
+
+/// Of some processes, the one that begins the shortest sequence that sleeps at a node (optimisation 2).
+fn guided(node: &Node, among: &[ProcessId]) -> Option<ProcessId> {
+    let begun = node.sleep.0.iter().filter(|sequence| among.contains(&sequence.rest()[0].process));
+    begun.min_by_key(|sequence| sequence.rest().len()).map(|sequence| sequence.rest()[0].process)
 }
 
-impl Node {
-    /// Of some processes, the one that begins the shortest sleeping sequence (optimisation 2).
-    fn guided(&self, among: &[ProcessId]) -> Option<ProcessId> {
-        let begun = self.sleep.0.iter().filter(|sequence| among.contains(&sequence.rest()[0].process));
-        begun.min_by_key(|sequence| sequence.rest().len()).map(|sequence| sequence.rest()[0].process)
-    }
-}
-
-struct Search<'a> {
+struct PublishedContext<'a> {
     walk: Walk<'a>,
     nodes: Vec<Node>,
     anticipates: bool,
@@ -64,37 +51,41 @@ struct Search<'a> {
     chance: Chance,
 }
 
-impl Search<'_> {
-    fn run(&mut self) -> ControlFlow<()> {
-        self.visit(Sleeping::default())?;
-        while let Some(level) = self.nodes.len().checked_sub(1) {
-            self.walk.back_to(level);
-            if !self.advance()? {
-                self.nodes.pop();
-                if let Some(node) = self.nodes.last_mut() {
-                    node.sleep.add_last(&self.walk.trace);
-                }
-            }
-        }
-        ControlFlow::Continue(())
+impl<'a> Search<'a> for PublishedContext<'a> {
+    fn walk(&mut self) -> &mut Walk<'a> {
+        &mut self.walk
     }
 
-    /// Lines 2-4: enters the node of the present state, and ends the execution or chooses a first process.
-    fn visit(&mut self, sleep: Sleeping) -> ControlFlow<()> {
-        let level = self.nodes.len();
-        self.nodes.push(Node { sleep, ..Node::default() });
-        let ending = if self.walk.run.enabled().is_empty() {
-            self.walk.maximal_ending()
-        } else if self.walk.too_deep() {
-            Ending::Cut
+    fn run(&mut self) -> ControlFlow<()> {
+        self.explore()
+    }
+
+    fn memory(&mut self) -> usize {
+        self.nodes_memory()
+    }
+}
+
+impl<'a> ContextSearch<'a> for PublishedContext<'a> {
+    type Backtrack = Vec<ProcessId>;
+
+    fn parts(&mut self) -> (&mut Walk<'a>, &mut Vec<Node>) {
+        (&mut self.walk, &mut self.nodes)
+    }
+
+    fn size(backtrack: &Vec<ProcessId>) -> usize {
+        backtrack.len()
+    }
+
+    fn enter(&mut self, level: usize) -> ControlFlow<()> {
+        let ending = if let Some(ending) = self.walk.ending_here() {
+            ending
         } else if self.anticipates && self.nothing_new_ahead(level) {
             Ending::Blocked
         } else {
             let (node, run) = (&self.nodes[level], &self.walk.run);
             let awake = |&p: &ProcessId| !node.sleep.sleeps_altogether(p, run.alternatives(p));
             let awake: Vec<ProcessId> = run.enabled().iter().filter(awake).collect();
-            let guided = self.guides.then(|| node.guided(&awake)).flatten();
-            match guided.or_else(|| self.chance.pick(run.names(), &awake)) {
+            match self.choose(level, &awake) {
                 Some(process) => {
                     self.nodes[level].backtrack.push(process);
                     return ControlFlow::Continue(());
@@ -107,64 +98,49 @@ impl Search<'_> {
         ControlFlow::Continue(())
     }
 
-    /// Line 5, or the next outcome of the present process's step. Says whether there was any.
-    fn advance(&mut self) -> ControlFlow<(), bool> {
-        let Some(node) = self.nodes.last_mut() else { return ControlFlow::Continue(false) };
+    fn next(&mut self) -> Option<(ProcessId, u32)> {
+        let node = self.nodes.last_mut()?;
         let (walk, mut outcomes) = (&self.walk, std::mem::take(&mut node.outcomes));
         let awake = |p: &&ProcessId| !node.sleep.sleeps_altogether(**p, walk.run.alternatives(**p));
         let next = || {
             let awake: Vec<ProcessId> = node.backtrack.iter().filter(awake).copied().collect();
-            let guided = self.guides.then(|| node.guided(&awake)).flatten();
+            let guided = self.guides.then(|| guided(node, &awake)).flatten();
             guided.or_else(|| self.chance.pick(walk.run.names(), &awake))
         };
         let next = outcomes.advance(walk, next, |p, c| node.sleep.sleeps(p, c));
         node.outcomes = outcomes;
-        match next {
-            Some((process, choice)) => self.take(process, choice).map_continue(|()| true),
-            None => ControlFlow::Continue(false),
-        }
+        next
     }
 
-    /// Lines 6-17: takes a step, reverses its races, and explores what is behind it.
-    fn take(&mut self, process: ProcessId, choice: u32) -> ControlFlow<()> {
-        self.walk.step(process, choice)?;
-        let level = self.nodes.len() - 1;
+    fn taken(&mut self, level: usize) -> ControlFlow<()> {
         for i in 0..self.walk.order.races(level).len() {
             let race = self.walk.order.races(level)[i];
-            self.reverse(race.first as usize, process, Some(level));
+            self.reverse(race.first as usize, self.walk.trace.process(level), Some(level));
             self.compare(race.first as usize, level);
         }
-        let step = self.walk.trace.accesses(level);
-        let sleep = self.nodes[level].sleep.behind(process, choice, step);
-        if self.walk.progress_due {
-            let nodes = self.nodes.iter();
-            self.walk.report_progress(nodes.map(|node| (node.outcomes.begun - 1, node.backtrack.len())))?;
-            self.note_memory()?;
-        }
-        self.visit(sleep)
+        ControlFlow::Continue(())
     }
 
-    /// The processes that wait here race with what made them wait.
-    fn race_waiting(&mut self) {
-        let mut found = Vec::new();
-        self.walk.waiting_races(|e, process| found.push((e, process)));
-        found.into_iter().for_each(|(e, process)| self.reverse(e, process, None));
-    }
-
-    /// Lines 7-10: makes sure that some initial of `v = notdep(e, E).q` is in the backtrack set before `e`.
     fn reverse(&mut self, e: usize, q: ProcessId, second: Option<usize>) {
         let mut initials = Vec::new();
         collect_initials(&self.walk, e, q, second, &mut initials);
         let initials: Vec<ProcessId> = initials.into_iter().map(|(process, _)| process).collect();
-        let node = &mut self.nodes[e];
-        if !initials.iter().any(|process| node.backtrack.contains(process)) {
-            let guided = self.guides.then(|| node.guided(&initials)).flatten();
-            let picked = guided.or_else(|| self.chance.pick(self.walk.run.names(), &initials));
-            node.backtrack.extend(picked);
+        if !initials.iter().any(|process| self.nodes[e].backtrack.contains(process)) {
+            let picked = self.choose(e, &initials);
+            self.nodes[e].backtrack.extend(picked);
         }
     }
+}
 
-    /// Lines 11-14: puts `v.u` to sleep before `e` if it leads to where `E.p` leads, unless a part of it sleeps.
+impl PublishedContext<'_> {
+    /// Where the paper takes any process: a guided one, or one by chance.
+    fn choose(&mut self, level: usize, among: &[ProcessId]) -> Option<ProcessId> {
+        let guided = self.guides.then(|| guided(&self.nodes[level], among)).flatten();
+        guided.or_else(|| self.chance.pick(self.walk.run.names(), among))
+    }
+
+    /// Lines 11-14: puts `v.u` to sleep before `e` if it leads to where `E.p` leads, unless a part of it
+    /// sleeps.
     fn compare(&mut self, e: usize, last: usize) {
         let trace = &self.walk.trace;
         if (e..=last).any(|k| trace.alternatives(k) > 1) {
@@ -190,14 +166,16 @@ impl Search<'_> {
         }
     }
 
-    /// Optimisation 1: whether a sequence is consumed but for its last step, and nothing to come depends on that.
+    /// Optimisation 1: whether a sequence is consumed but for its last step, and nothing to come depends on
+    /// that.
     fn nothing_new_ahead(&mut self, level: usize) -> bool {
         let left: Vec<Event> =
             self.nodes[level].sleep.0.iter().filter_map(Sequence::last_left).cloned().collect();
         left.iter().any(|last| !self.wakes_in_the_future(last))
     }
 
-    /// Whether the set O has a step that depends on an event: some step that can be taken sooner or later without it.
+    /// Whether the set O has a step that depends on an event: some step that can be taken sooner or later
+    /// without it.
     fn wakes_in_the_future(&mut self, sleeper: &Event) -> bool {
         let depth = self.walk.trace.len();
         let _ = self.walk.probe(depth, std::iter::empty());
@@ -206,17 +184,11 @@ impl Search<'_> {
         self.walk.back_to(depth);
         wakes
     }
-
-    fn note_memory(&mut self) -> ControlFlow<()> {
-        let sequences = self.nodes.iter().flat_map(|node| &node.sleep.0);
-        let bytes =
-            self.nodes.capacity() * size_of::<Node>() + sequences.map(Sequence::memory).sum::<usize>();
-        self.walk.note_memory(bytes)
-    }
 }
 
-/// Whether a step that depends on an event can be taken from here on, its own process's apart; also if that is too much to
-/// find out. The run comes back to where it is. At most [`FUTURE`] states are looked at, which bounds the recursion too.
+/// Whether a step that depends on an event can be taken from here on, its own process's apart; also if that
+/// is too much to find out. The run comes back to where it is. At most [`FUTURE`] states are looked at, which
+/// bounds the recursion too.
 fn wakes(run: &mut dyn Run, sleeper: &Event, seen: &mut HashSet<Vec<i64>>) -> bool {
     let mut state = Vec::new();
     if let Some(states) = run.states().and_then(|states| states.named()) {

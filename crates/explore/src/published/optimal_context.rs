@@ -1,17 +1,21 @@
-//! Optimal Context-Sensitive DPOR as printed in ISSTA 2019: algorithm 1 (ODPOR_cs) and algorithm 2 (with observers). Both are
-//! Optimal-DPOR with *don't-do* sequences: where reversing a race leads to the same state, or under algorithm 2 to one that the
-//! race's observers can't tell apart, the reversed sequence goes into `dnd(E')`, and what is left of it is cut when it is met.
-//! Both are wrong. A sequence that is to be explored is left out because a leaf of the wakeup tree covers it, and then that leaf
-//! is cut (`corpus/cx10.maz`); line 39 forbids `v.e` although equality was seen after `v.suc(e)` (`corpus/cx11.maz`); and
-//! algorithm 2 compares what observers saw, though somebody else may read the variable later (`corpus/cx12.maz`). No sound form
-//! with wakeup trees is known: what they aim at, one execution a final state, is what [`convergent`](crate::convergent) does.
+//! Optimal Context-Sensitive DPOR as printed in ISSTA 2019: algorithm 1 (ODPOR_cs) and algorithm 2 (with
+//! observers). Both are Optimal-DPOR with *don't-do* sequences: where reversing a race leads to the same
+//! state, or under algorithm 2 to one that the race's observers can't tell apart, the reversed sequence goes
+//! into `dnd(E')`, and what is left of it is cut when it is met. Both are wrong. A sequence that is to be
+//! explored is left out because a leaf of the wakeup tree covers it, and then that leaf is cut
+//! (`corpus/cx10.maz`); line 39 forbids `v.e` although equality was seen after `v.suc(e)`
+//! (`corpus/cx11.maz`); and algorithm 2 compares what observers saw, though somebody else may read the
+//! variable later (`corpus/cx12.maz`). No sound form with wakeup trees is known: what they aim at, one
+//! execution a final state, is what [`convergent`](crate::convergent) does.
 //!
-//! Line numbers are the paper's: 11 to 42 of algorithm 1, in brackets those of algorithm 2, which differs in lines 62 and 69-74
-//! only. [`races`](super::races) has the race detection. Algorithm 1 has static labels, "the usual syntactic approximation";
-//! algorithm 2 has to know what a step really overwrote, so it has dynamic ones and runs sequences to learn them.
+//! Line numbers are the paper's: 11 to 42 of algorithm 1, in brackets those of algorithm 2, which differs in
+//! lines 62 and 69-74 only. [`races`](super::races) has the race detection. Algorithm 1 has static labels,
+//! "the usual syntactic approximation"; algorithm 2 has to know what a step really overwrote, so it has
+//! dynamic ones and runs sequences to learn them.
 //!
-//! Where the paper can be read in several ways: `I_fut(E', v, E)` has no predecessors in all of `w`, and not `e` (the paper's
-//! own example leaves it out); lines 32 and 42 stand outside of the branches before them; `suc(e, E)` has not what `v` has.
+//! Where the paper can be read in several ways: `I_fut(E', v, E)` has no predecessors in all of `w`, and not
+//! `e` (the paper's own example leaves it out); lines 32 and 42 stand outside of the branches before them;
+//! `suc(e, E)` has not what `v` has.
 
 use std::ops::ControlFlow;
 
@@ -22,30 +26,22 @@ use super::Chance;
 use super::order::Relation;
 use super::sequence::{Event, Reached};
 use super::tree::{self, Branch};
+use crate::frame::Search;
 use crate::walk::Walk;
 use crate::{Ending, NotExhaustive, Summary};
 
-/// Executions of more steps end the search: orders are computed pair by pair, and trees are as deep as sequences are long.
+/// Executions of more steps end the search: orders are computed pair by pair, and trees are as deep as
+/// sequences are long.
 const LONGEST: usize = 300;
 
 pub(super) fn search(walk: Walk<'_>, observers: bool) -> Summary {
-    let mut search = Search {
-        nodes: Vec::new(),
-        states: Vec::new(),
-        observers,
-        awaited: Awaited::default(),
-        chance: Chance::new(walk.options.order),
-        walk,
-        peak: 0,
-    };
-    // The answer is in the summary: a search that ends early has noted why.
-    let _ = search.run();
-    let _ = search.note_memory();
-    search.walk.counts.wakeup_nodes = search.peak;
-    search.walk.summary()
+    let (nodes, states, awaited) = Default::default();
+    let chance = Chance::new(walk.options.order);
+    PublishedOptimal { walk, nodes, states, observers, awaited, chance, peak: 0 }.summary()
 }
 
-/// A node of the stack: `wut(E)`, `dnd(E)` and `done(E)`. The branch that is being explored has been taken out of the tree.
+/// A node of the stack: `wut(E)`, `dnd(E)` and `done(E)`. The branch that is being explored has been taken
+/// out of the tree.
 #[derive(Default)]
 pub(super) struct Node {
     pub wut: Vec<Branch>,
@@ -64,7 +60,7 @@ impl Node {
     }
 }
 
-pub(super) struct Search<'a> {
+pub(super) struct PublishedOptimal<'a> {
     pub walk: Walk<'a>,
     pub nodes: Vec<Node>,
     /// The states of the present execution, before and after each of its events.
@@ -75,7 +71,11 @@ pub(super) struct Search<'a> {
     peak: u64,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> for PublishedOptimal<'a> {
+    fn walk(&mut self) -> &mut Walk<'a> {
+        &mut self.walk
+    }
+
     fn run(&mut self) -> ControlFlow<()> {
         self.note_state();
         self.visit(Vec::new(), Vec::new())?;
@@ -101,6 +101,17 @@ impl Search<'_> {
         ControlFlow::Continue(())
     }
 
+    fn memory(&mut self) -> usize {
+        let planned = self.note_planned();
+        self.walk.counts.wakeup_nodes = self.peak;
+        let forbidden: usize = self.nodes.iter().flat_map(|node| &node.dnd).map(Vec::len).sum();
+        let states: usize = self.states.iter().map(Reached::memory).sum();
+        let events = (planned + forbidden) * size_of::<Event>();
+        events + states + self.nodes.capacity() * size_of::<Node>()
+    }
+}
+
+impl PublishedOptimal<'_> {
     fn back_to(&mut self, depth: usize) {
         self.walk.back_to(depth);
         self.states.truncate(depth + 1);
@@ -192,12 +203,8 @@ impl Search<'_> {
         let dnd = self.nodes[level].dnd.iter().filter_map(|sequence| self.inherited(sequence, &step));
         let dnd = dnd.collect();
         if self.walk.progress_due {
-            let nodes: Vec<(usize, usize)> = self
-                .nodes
-                .iter()
-                .map(|node| (node.done.len(), node.done.len() + 1 + node.wut.len()))
-                .collect();
-            self.walk.report_progress(nodes.into_iter())?;
+            let branches = |node: &Node| (node.done.len(), node.done.len() + 1 + node.wut.len());
+            self.walk.report_progress(self.nodes.iter().map(branches))?;
             self.note_memory()?;
         }
         self.visit(subtree, dnd)
@@ -244,13 +251,5 @@ impl Search<'_> {
         let planned: usize = self.nodes.iter().map(|node| tree::size(&node.wut)).sum();
         self.peak = self.peak.max(planned as u64);
         planned
-    }
-
-    fn note_memory(&mut self) -> ControlFlow<()> {
-        let planned = self.note_planned();
-        let forbidden: usize = self.nodes.iter().flat_map(|node| &node.dnd).map(Vec::len).sum();
-        let states: usize = self.states.iter().map(Reached::memory).sum();
-        let events = (planned + forbidden) * size_of::<Event>();
-        self.walk.note_memory(events + states + self.nodes.capacity() * size_of::<Node>())
     }
 }

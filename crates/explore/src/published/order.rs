@@ -1,8 +1,9 @@
-//! Happens-before, computed pair by pair from the events: Mazurkiewicz' for algorithm 1 of ISSTA 2019, modulo observers for
-//! algorithm 2 (definition 2.1 there, which is that of TACAS 2018).
+//! Happens-before, computed pair by pair from the events: Mazurkiewicz' for algorithm 1 of ISSTA 2019, modulo
+//! observers for algorithm 2 (definition 2.1 there, which is that of TACAS 2018).
 //!
-//! Modulo observers, two blind writes of the same variables are ordered only if somebody reads what the later one wrote. Two
-//! messages to a mailbox are ordered always: the paper's language has no receive. So are writes that a guard waits for.
+//! Modulo observers, two blind writes of the same variables are ordered only if somebody reads what the later
+//! one wrote. Two messages to a mailbox are ordered always: the paper's language has no receive. So are
+//! writes that a guard waits for.
 
 use mazurka_program::{Access, AccessKind, Location, ProcessId, Run};
 use mazurka_trace::dependence::{self, Awaited, dependent};
@@ -38,8 +39,8 @@ impl Relation<'_> {
         }
     }
 
-    /// Whether an event is a weak initial of a sequence: it can be the first of it, or it is not in it and independent
-    /// of all of it.
+    /// Whether an event is a weak initial of a sequence: it can be the first of it, or it is not in it and
+    /// independent of all of it.
     pub fn weak_initial(&self, event: &Event, sequence: &[Event]) -> bool {
         let mut events: Vec<&Event> = sequence.iter().collect();
         let own = events.iter().position(|other| other.process == event.process);
@@ -59,8 +60,8 @@ impl Relation<'_> {
         !(1..events.len()).any(|j| self.precedes(&events, 0, j))
     }
 
-    /// `E |=_{u.p.v} p <> q` for one `q` of `u` (section 4.2): independent, or what both write is overwritten in `v` before
-    /// anybody reads it.
+    /// `E |=_{u.p.v} p <> q` for one `q` of `u` (section 4.2): independent, or what both write is overwritten
+    /// in `v` before anybody reads it.
     pub fn commute_before(&self, q: &Event, p: &Event, v: &[Event]) -> bool {
         match self.between(&q.accesses, &p.accesses) {
             Dependence::Independent => true,
@@ -195,8 +196,8 @@ impl Order {
         }
     }
 
-    /// `observers(e, e', E)`: who reads what `e'` wrote where the two are dependent if observed, but for those that happen
-    /// after others.
+    /// `observers(e, e', E)`: who reads what `e'` wrote where the two are dependent if observed, but for
+    /// those that happen after others.
     pub fn observers(&self, trace: &Trace, relation: &Relation<'_>, e: usize, second: usize) -> Vec<usize> {
         if relation.between(trace.accesses(e), trace.accesses(second)) != Dependence::IfObserved {
             return Vec::new();

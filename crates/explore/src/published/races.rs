@@ -2,12 +2,13 @@
 
 use mazurka_program::{Access, ProcessId, Run};
 
-use super::optimal_context::Search;
+use super::optimal_context::PublishedOptimal;
 use super::order::{Order, Race};
 use super::sequence::{Event, elsewhere, failed, same_events};
 use super::tree;
 
-/// A sequence that reverses a race: positions of the execution, and then perhaps the step of a process that waits.
+/// A sequence that reverses a race: positions of the execution, and then perhaps the step of a process that
+/// waits.
 struct Reversal {
     positions: Vec<usize>,
     waiting: Option<ProcessId>,
@@ -15,7 +16,7 @@ struct Reversal {
     observers: Vec<usize>,
 }
 
-impl Search<'_> {
+impl PublishedOptimal<'_> {
     /// Plans the reversal of each race of the present execution.
     pub(super) fn detect_races(&mut self) {
         let mut order = Order::of(&self.walk.trace, &self.walk.order, &*self.walk.run, &self.relation());
@@ -75,7 +76,8 @@ impl Search<'_> {
         Reversal { positions: v, waiting: None, observers }
     }
 
-    /// Lines 38-39 [73-74, 77-78]: what follows `v` in the sequence that is not to be explored, if the check succeeds.
+    /// Lines 38-39 [73-74, 77-78]: what follows `v` in the sequence that is not to be explored, if the check
+    /// succeeds.
     fn dont(&mut self, Race { e, second, .. }: Race, v: &Reversal, order: &Order) -> Option<Vec<usize>> {
         let second = second?;
         let trace = &self.walk.trace;
@@ -103,7 +105,8 @@ impl Search<'_> {
         positions.map(|k| (trace.process(k), trace.choice(k))).collect()
     }
 
-    /// [73]: whether each observer is left the same by its step in the execution and at the end of another sequence.
+    /// [73]: whether each observer is left the same by its step in the execution and at the end of another
+    /// sequence.
     fn seen_alike(&mut self, e: usize, there: &[usize], observers: &[usize]) -> bool {
         let trace = &self.walk.trace;
         let observed: Vec<(ProcessId, Vec<Access>)> =
@@ -133,7 +136,8 @@ impl Search<'_> {
         Some(events)
     }
 
-    /// `v ∈ redundant(E', done)`: for some `E' = w.w'`, something that is done at `w` is a weak initial of `w'.v`.
+    /// `v ∈ redundant(E', done)`: for some `E' = w.w'`, something that is done at `w` is a weak initial of
+    /// `w'.v`.
     fn redundant(&self, level: usize, v: &[Event]) -> bool {
         let (trace, relation) = (&self.walk.trace, self.relation());
         (0..=level).any(|w| {
@@ -149,8 +153,8 @@ impl Search<'_> {
     }
 }
 
-/// What the last step of a process left behind: what the process knows, what it wrote, and whether it failed. None if
-/// the front end can't tell.
+/// What the last step of a process left behind: what the process knows, what it wrote, and whether it failed.
+/// None if the front end can't tell.
 fn effect(run: &dyn Run, process: ProcessId, label: &[Access]) -> Option<impl PartialEq + use<>> {
     let mut list = Vec::new();
     let states = run.states().and_then(|states| states.named())?;

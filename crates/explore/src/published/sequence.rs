@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use mazurka_program::{Access, FailureKind, Label, Place, ProcessId, Run, State};
 
-pub(super) use crate::source_context::sequence::{Event, Sequence, Sleeping};
+pub(super) use crate::source_context::sequence::{Event, Sequence};
 use crate::walk::Walk;
 
 /// Whether two sequences are of the same events.
@@ -15,7 +15,8 @@ pub(super) fn same_events(a: &[Event], b: &[Event]) -> bool {
 /// What failed, whatever the values: to the papers an assertion is a state of its process, true or false.
 type Failed = (FailureKind, Option<Place>, Option<ProcessId>);
 
-/// A state, as the papers compare them: up to renaming of what was created, and with everything that failed on the way.
+/// A state, as the papers compare them: up to renaming of what was created, and with everything that failed
+/// on the way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reached {
     state: Option<State>,
@@ -49,8 +50,9 @@ pub(super) fn failed(run: &dyn Run, of: impl Fn(Option<ProcessId>) -> bool) -> V
     failed
 }
 
-/// Takes steps from a depth on instead of those of the trace; gives what `then` says of the run behind them and of what
-/// each step touched, or none if some step can't be taken. The run is on the trace again afterwards.
+/// Takes steps from a depth on instead of those of the trace; gives what `then` says of the run behind them
+/// and of what each step touched, or none if some step can't be taken. The run is on the trace again
+/// afterwards.
 pub(super) fn elsewhere<T>(
     walk: &mut Walk<'_>,
     from: usize,
@@ -61,7 +63,8 @@ pub(super) fn elsewhere<T>(
     let mut label = Label::default();
     let mut touched = Vec::with_capacity(steps.len());
     let taken = steps.iter().all(|&(process, choice)| {
-        // A run that stops says so to whoever started it (`Program::begin_again`), or will stop again on the trace.
+        // A run that stops says so to whoever started it (`Program::begin_again`), or will stop again on the
+        // trace.
         let taken = walk.run.enabled().contains(process)
             && choice < walk.run.alternatives(process)
             && walk.run.step(process, choice, &mut label).is_ok();

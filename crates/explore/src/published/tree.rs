@@ -16,8 +16,8 @@ impl Branch {
     }
 }
 
-/// `insert(v, wut)`: nothing if the tree has a leaf that leads to what `v` leads to, else a new last branch where the two
-/// part. A child is followed if it is a weak initial of what is left of the sequence.
+/// `insert(v, wut)`: nothing if the tree has a leaf that leads to what `v` leads to, else a new last branch
+/// where the two part. A child is followed if it is a weak initial of what is left of the sequence.
 pub(super) fn insert(mut tree: &mut Vec<Branch>, mut rest: Vec<Event>, relation: &Relation<'_>) {
     loop {
         let Some(at) = tree.iter().position(|child| relation.weak_initial(&child.event, &rest)) else {

@@ -1,7 +1,7 @@
 //! Lines 11-14: whether the reversal of a race leads to the same state.
 //!
-//! All races of a node are compared together: the run leaves the trace once, and what several races have in common, `v`
-//! without its last event, is run once.
+//! All races of a node are compared together: the run leaves the trace once, and what several races have in
+//! common, `v` without its last event, is run once.
 
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
@@ -61,8 +61,8 @@ impl Comparisons {
         noted.failures.extend_from_slice(run.failures());
     }
 
-    /// Gives for each race that leads to the same state either way its `e` and the sequence `v.u`. The run is left aside of
-    /// the trace. Breaks if the search is over.
+    /// Gives for each race that leads to the same state either way its `e` and the sequence `v.u`. The run is
+    /// left aside of the trace. Breaks if the search is over.
     pub fn make(&mut self, walk: &mut Walk<'_>, mut same: impl FnMut(usize, Sequence)) -> ControlFlow<()> {
         let noted = &mut self.noted[..std::mem::take(&mut self.open)];
         // The run, once it has left the trace, knows it only up to there.
@@ -97,8 +97,8 @@ impl Comparisons {
 }
 
 impl Comparison {
-    /// Line 13: whether the present state of a run is where the race led, and nothing has failed on the way that did not fail
-    /// there.
+    /// Line 13: whether the present state of a run is where the race led, and nothing has failed on the way
+    /// that did not fail there.
     fn leads_to(&self, run: &dyn Run, there: &Renamed, compare_failures: bool) -> bool {
         self.here.list == there.list
             && self.assumed == run.assumed()

@@ -1,5 +1,5 @@
-//! A program of straight-line processes, made for tests of algorithms: no parser, no interpreter. It rewinds by
-//! starting again.
+//! A program of straight-line processes, made for tests of algorithms: no parser, no interpreter. It rewinds
+//! by starting again.
 
 use mazurka_program::{
     AccessKind, Failure, Footprints, Guard, GuardId, Label, Location, NamedStates, Names, ProcessId,

@@ -1,4 +1,5 @@
-//! Random ABS programs: a class with two fields whose methods call each other, and a main block that starts some.
+//! Random ABS programs: a class with two fields whose methods call each other, and a main block that starts
+//! some.
 
 use mazurka_abs::{AwaitTrue, Dependence, ObjectOrder, Settings, TaskOrder, Uncaught};
 

@@ -4,21 +4,19 @@ pub mod generate;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use mazurka_abs::language::{Options as Reading, Source, compile};
+use mazurka_abs::model::Model;
 use mazurka_abs::{Abs, Dependence, Settings};
-use mazurka_explore::{Algorithm, Options, Order, Rules};
+use mazurka_explore::{Algorithm, Rules};
 use mazurka_oracle::{Budget, truth};
-use mazurka_program::Footprints;
+use mazurka_program::{Footprints, Program};
 
+use crate::campaign::{Broken, Checked, FuzzProgram, FuzzTarget, NOT_A_PROGRAM, Outcome};
 use crate::diamonds::{self, Walks};
-use crate::laws::{obeys, within};
-use crate::observers;
+use crate::laws::{INCONSISTENT, in_orders, obeys};
+use crate::maz::ALL;
 use crate::random::Random;
-use crate::share::Work;
 
 /// More is not tried by brute force.
 const BUDGET: Budget = Budget { executions: 2_000, steps: 40 };
@@ -26,66 +24,107 @@ const BUDGET: Budget = Budget { executions: 2_000, steps: 40 };
 /// The same where one algorithm is checked by itself.
 const SMALL: Budget = Budget { executions: 150, steps: 40 };
 
-/// What a campaign does.
+/// Random ABS programs, each under some settings, half of them mutants.
 #[derive(Clone, Debug)]
-pub struct Campaign {
-    /// The seed of everything.
-    pub seed: u64,
-    /// The number of the first program.
-    pub first: u64,
-    /// At most so many programs.
-    pub programs: u64,
-    /// At most this long.
-    pub time: Option<Duration>,
-    /// How many threads.
-    pub threads: usize,
+pub struct AbsPrograms {
     /// What mutants are made of.
     pub corpus: Vec<String>,
     /// One algorithm to check by itself, on small programs.
     pub only: Option<Algorithm>,
 }
 
-/// What came of it.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// Programs on which all laws hold.
-    pub held: u64,
-    /// Those of them that were mutants of the corpus.
-    pub mutants: u64,
-    /// Programs that are too large for brute force, whose labels are honest as far as was looked.
-    pub too_large: u64,
-    /// Mazurkiewicz classes of the programs that hold.
-    pub classes: u64,
-    /// The time it took.
-    pub time: Duration,
-    /// The first program that breaks a law.
-    pub found: Option<Found>,
+/// A program, and the settings that it is checked under.
+#[derive(Clone, Debug)]
+pub struct AbsProgram {
+    text: ProgramText,
+    settings: Settings,
 }
 
-/// A program that breaks a law.
-#[derive(Debug)]
-pub struct Found {
-    /// Its number.
-    pub index: u64,
-    /// Under these settings.
-    pub settings: Settings,
-    /// The law, and the algorithm.
-    pub broken: String,
-    /// The program, made small if it was a random one.
-    pub text: String,
+#[derive(Clone, Debug)]
+enum ProgramText {
+    Fresh(generate::Draft),
+    Mutant(String),
 }
 
-/// What came of a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Checked {
-    /// All laws hold; so many classes.
-    Holds(usize),
-    /// It is too large for brute force.
-    TooLarge,
-    /// A law is broken.
-    Breaks(String),
-    /// It is no program.
-    Wrong,
+impl AbsProgram {
+    fn code(&self) -> String {
+        match &self.text {
+            ProgramText::Fresh(draft) => draft.text(),
+            ProgramText::Mutant(text) => text.clone(),
+        }
+    }
+}
+
+impl FuzzProgram for AbsProgram {
+    fn text(&self) -> String {
+        format!("// under {:?}\n{}", self.settings, self.code())
+    }
+
+    fn smaller(&self) -> Vec<AbsProgram> {
+        let fresh = |draft| AbsProgram { text: ProgramText::Fresh(draft), settings: self.settings };
+        match &self.text {
+            ProgramText::Fresh(draft) => draft.smaller().map(fresh).collect(),
+            ProgramText::Mutant(_) => Vec::new(),
+        }
+    }
+}
+
+impl FuzzTarget for AbsPrograms {
+    type Program = AbsProgram;
+
+    fn draw(&self, index: u64, random: &mut Random) -> (AbsProgram, bool) {
+        let mutant = !index.is_multiple_of(2) && !self.corpus.is_empty();
+        let text = match mutant {
+            true => ProgramText::Mutant(self.mutant(random)),
+            false => ProgramText::Fresh(generate::program(random)),
+        };
+        (AbsProgram { text, settings: generate::settings(random) }, mutant)
+    }
+
+    fn check(&self, program: &AbsProgram, seed: u64) -> Checked {
+        check(&program.code(), program.settings, self.only, seed)
+    }
+
+    fn corpus(&self) -> Option<String> {
+        Some(format!("corpus of {} ABS programs", self.corpus.len()))
+    }
+
+    fn summary(&self, outcome: &Outcome<AbsProgram>) -> String {
+        let Outcome { held, mutants, classes, .. } = outcome;
+        let seconds = outcome.time.as_secs_f64();
+        let algorithms = self.only.map_or(ALL.to_owned(), |only| only.to_string());
+        let large = outcome.programs() - held;
+        let large = match self.only {
+            None => format!("{large}, of which only labels were looked at"),
+            Some(_) => format!("{large} that were left out"),
+        };
+        format!(
+            "{held} ABS programs ({mutants} mutants), {classes} classes, in {seconds:.1} s under \
+             {algorithms}\n\
+             too large for brute force: {large}"
+        )
+    }
+
+    fn options(&self) -> String {
+        format!(" --abs{}", self.only.map_or(String::new(), |only| format!(" --only {only}")))
+    }
+}
+
+impl AbsPrograms {
+    /// The text of a mutant that is a program. What was drawn at random is changed, too: the corpus has few
+    /// programs that brute force can do.
+    fn mutant(&self, random: &mut Random) -> String {
+        loop {
+            let text = match random.one_in(2) {
+                true => random.pick(&self.corpus).cloned().unwrap_or_default(),
+                false => generate::program(random).text(),
+            };
+            let text = mutant(&text, random);
+            if compiled(&text).is_some() {
+                return text;
+            }
+        }
+    }
 }
 
 /// The programs that mutants are made of: what broke something once, and the benchmarks.
@@ -139,161 +178,70 @@ pub fn mutant(text: &str, random: &mut Random) -> String {
     lines.join("\n") + "\n"
 }
 
+fn compiled(text: &str) -> Option<Model> {
+    let source = Source { name: "random.abs".to_owned(), text: text.to_owned() };
+    compile(&[source], &Reading::default()).ok()
+}
+
 /// Holds a program to the laws.
 pub fn check(text: &str, settings: Settings, only: Option<Algorithm>, seed: u64) -> Checked {
-    let source = Source { name: "random.abs".to_owned(), text: text.to_owned() };
-    let Ok(model) = compile(&[source], &Reading::default()) else { return Checked::Wrong };
+    let Some(model) = compiled(text) else { return Checked::Unfit(NOT_A_PROGRAM) };
     let program = Abs::new(model, settings);
-    let told = catch_unwind(AssertUnwindSafe(|| judge(&program, settings, only, seed)));
-    told.unwrap_or_else(|_| Checked::Breaks("panicked".to_owned()))
+    let judged = catch_unwind(AssertUnwindSafe(|| judge(&program, settings, only, seed)));
+    judged.unwrap_or_else(|_| Err(Broken::law("panicked"))).unwrap_or_else(Checked::Breaks)
 }
 
-fn judge(program: &Abs, settings: Settings, only: Option<Algorithm>, seed: u64) -> Checked {
+fn judge(program: &Abs, settings: Settings, only: Option<Algorithm>, seed: u64) -> Result<Checked, Broken> {
     let truth = match truth(program, only.map_or(BUDGET, |_| SMALL)) {
         Ok(truth) => truth,
-        Err(_) if only.is_some() => return Checked::TooLarge,
-        Err(_) => return honest(program, seed).map_or(Checked::TooLarge, Checked::Breaks),
+        Err(_) if only.is_some() => return Ok(Checked::TooLarge),
+        Err(_) => return honest(program, seed).map(|()| Checked::TooLarge),
     };
     if !truth.inconsistent.is_empty() {
-        return Checked::Breaks("two executions of one class end in different states".to_owned());
+        return Err(Broken::law(INCONSISTENT));
     }
-    if let Some(what) = honest(program, seed).filter(|_| only.is_none()) {
-        return Checked::Breaks(what);
+    if only.is_none() {
+        honest(program, seed)?;
     }
-    let shuffled = |k: u64| Order::Shuffled(seed.wrapping_mul(41).wrapping_add(k) | 1);
-    let mut plans = vec![
-        (Algorithm::Optimal, Order::Natural),
-        (Algorithm::Optimal, shuffled(1)),
-        (Algorithm::Optimal, shuffled(2)),
-        (Algorithm::Source, Order::Natural),
-        (Algorithm::Source, shuffled(3)),
-        (Algorithm::SourceContext, Order::Natural),
-        (Algorithm::SourceContext, shuffled(4)),
-        (Algorithm::SourceContext, shuffled(5)),
-        (Algorithm::Convergent, Order::Natural),
-        (Algorithm::Convergent, shuffled(6)),
-        (Algorithm::Convergent, shuffled(7)),
+    let naive: &[u64] = if truth.interleavings <= 200 { &[0] } else { &[] };
+    let table: [(Algorithm, &[u64]); 6] = [
+        (Algorithm::Optimal, &[0, 1, 2]),
+        (Algorithm::Source, &[0, 3]),
+        (Algorithm::SourceContext, &[0, 4, 5]),
+        (Algorithm::Convergent, &[0, 6, 7]),
+        (Algorithm::Naive, naive),
+        (Algorithm::OptimalObservers, &[0, 8, 9]),
     ];
-    if settings.dependence == Dependence::Dynamic {
-        plans.retain(|plan| !matches!(plan.0, Algorithm::Source | Algorithm::SourceContext));
-    }
-    if settings.forgets_dead_variables {
-        plans.retain(|plan| plan.0 != Algorithm::SourceContext);
-    }
-    if let Some(only) = only {
-        plans.retain(|plan| plan.0 == only);
-    } else if truth.interleavings <= 200 {
-        plans.push((Algorithm::Naive, Order::Natural));
-    }
-    for (algorithm, order) in plans {
-        if let Err(law) = obeys(program, &truth, Rules::default(), algorithm, order, seed) {
-            return Checked::Breaks(format!("{algorithm} ({order:?}): {law}"));
+    let applies = |algorithm| match algorithm {
+        Algorithm::Source => settings.dependence != Dependence::Dynamic,
+        Algorithm::SourceContext => {
+            settings.dependence != Dependence::Dynamic && !settings.forgets_dead_variables
         }
+        // With labels of what might be touched, nothing is known to be overwritten.
+        Algorithm::OptimalObservers => settings.dependence != Dependence::Static,
+        Algorithm::Naive => only.is_none(),
+        _ => true,
+    };
+    let wanted = |algorithm| only.is_none_or(|only| only == algorithm) && applies(algorithm);
+    for (algorithm, order) in in_orders(seed.wrapping_mul(41), &table).filter(|plan| wanted(plan.0)) {
+        obeys(program, &truth, Rules::default(), algorithm, order, seed)
+            .map_err(Broken::by(algorithm, order))?;
     }
-    // With labels of what might be touched, nothing is known to be overwritten.
-    let orders = [Order::Natural, shuffled(8), shuffled(9)];
-    let wanted = settings.dependence != Dependence::Static
-        && only.is_none_or(|only| only == Algorithm::OptimalObservers);
-    for order in orders.into_iter().filter(|_| wanted) {
-        let options = Options { order, limits: within(&truth), ..Options::default() };
-        if let Err(law) = observers::obeys(program, &truth, &options, seed) {
-            return Checked::Breaks(format!("{} ({order:?}): {law}", Algorithm::OptimalObservers));
-        }
-    }
-    Checked::Holds(truth.mazurkiewicz.len())
+    Ok(Checked::Holds(truth.mazurkiewicz.len()))
 }
 
-/// What is wrong with labels, as far as a few walks show; not before all that changes them has been found out.
-fn honest(program: &Abs, seed: u64) -> Option<String> {
+/// Labels are honest, as far as a few walks show; not before all that changes them has been found out.
+fn honest(program: &Abs, seed: u64) -> Result<(), Broken> {
     let mut random = Random::new(seed ^ 0xD1A3);
     let walks = Walks { number: 3, steps: 40 };
-    [Footprints::Dynamic, Footprints::Static].into_iter().find_map(|footprints| {
+    for footprints in [Footprints::Dynamic, Footprints::Static] {
         loop {
             let found = diamonds::check(program, footprints, walks, &mut random);
-            if !mazurka_program::Program::begin_again(program) {
-                return found.err();
+            if !program.begin_again() {
+                found.map_err(Broken::law)?;
+                break;
             }
         }
-    })
-}
-
-/// Runs a campaign. Ends at the first program that breaks a law.
-pub fn run(campaign: &Campaign) -> Outcome {
-    let outcome = Mutex::new(Outcome::default());
-    let &Campaign { first, programs: count, time, threads, .. } = campaign;
-    let work = Work { first, count, time, threads };
-    let time = work.share(|index, over| one(campaign, index, &outcome, over));
-    Outcome { time, ..outcome.into_inner().expect("no thread panicked") }
-}
-
-/// A program of a campaign.
-enum Drawn {
-    Fresh(generate::Draft),
-    Mutant(String),
-}
-
-fn draw(campaign: &Campaign, index: u64, random: &mut Random) -> Drawn {
-    if index.is_multiple_of(2) || campaign.corpus.is_empty() {
-        return Drawn::Fresh(generate::program(random));
     }
-    loop {
-        // What was drawn at random is changed, too: the corpus has few programs that brute force can do.
-        let text = match random.one_in(2) {
-            true => random.pick(&campaign.corpus).cloned().unwrap_or_default(),
-            false => generate::program(random).text(),
-        };
-        let text = mutant(&text, random);
-        let source = Source { name: "mutant.abs".to_owned(), text: text.clone() };
-        if compile(&[source], &Reading::default()).is_ok() {
-            return Drawn::Mutant(text);
-        }
-    }
-}
-
-fn one(campaign: &Campaign, index: u64, outcome: &Mutex<Outcome>, over: &AtomicBool) {
-    let mut random = Random::for_program(campaign.seed, index);
-    let drawn = draw(campaign, index, &mut random);
-    let settings = generate::settings(&mut random);
-    let seed = campaign.seed ^ index;
-    let (text, is_mutant) = match &drawn {
-        Drawn::Fresh(draft) => (draft.text(), false),
-        Drawn::Mutant(text) => (text.clone(), true),
-    };
-    let checked = check(&text, settings, campaign.only, seed);
-    let mut total = outcome.lock().expect("no thread panicked");
-    match checked {
-        Checked::Wrong | Checked::TooLarge => total.too_large += 1,
-        Checked::Holds(classes) => {
-            total.held += 1;
-            total.mutants += u64::from(is_mutant);
-            total.classes += classes as u64;
-        }
-        Checked::Breaks(_) => {
-            over.store(true, Ordering::Relaxed);
-            let text = match drawn {
-                Drawn::Fresh(draft) => shrink(draft, settings, campaign.only, seed).text(),
-                Drawn::Mutant(text) => text,
-            };
-            let Checked::Breaks(broken) = check(&text, settings, campaign.only, seed) else { return };
-            total.found.get_or_insert(Found { index, settings, broken, text });
-        }
-    }
-}
-
-/// Takes statements away as long as a law stays broken.
-fn shrink(
-    mut draft: generate::Draft,
-    settings: Settings,
-    only: Option<Algorithm>,
-    seed: u64,
-) -> generate::Draft {
-    let breaks =
-        |draft: &generate::Draft| matches!(check(&draft.text(), settings, only, seed), Checked::Breaks(_));
-    loop {
-        let smaller = draft.smaller().find(breaks);
-        match smaller {
-            Some(smaller) => draft = smaller,
-            None => return draft,
-        }
-    }
+    Ok(())
 }

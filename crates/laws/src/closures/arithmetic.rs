@@ -1,4 +1,5 @@
-//! Arithmetic as the language has it, written once more: closures must not lean on the machine they are compared with.
+//! Arithmetic as the language has it, written once more: closures must not lean on the machine they are
+//! compared with.
 
 use mazurka_litmus::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
 

@@ -1,13 +1,17 @@
 //! A plan as a program in C with pthreads.
 //!
-//! Shared variables are read and written as ordinary ones, so races are to be taken as sequentially consistent. What fails
-//! in the language fails nothing in C: it is printed, as a letter with a number, for whoever reads what was printed.
+//! Shared variables are read and written as ordinary ones, so races are to be taken as sequentially
+//! consistent. What fails in the language fails nothing in C: its name is printed, for whoever reads what was
+//! printed.
 
 use std::fmt::Write;
 
 use mazurka_litmus::ast::{BinaryOp, UnaryOp};
 
-use super::plan::{Body, Member, Op, Peer, Plan, Slot, Unfit, Value};
+use super::plan::{AccessKind, Body, Member, Op, Peer, Plan, Slot, Unfit, Value};
+
+/// What is printed by a program that does what can't be compared.
+pub(crate) const GIVEN_UP: &str = "given up";
 
 /// What all programs of a file need.
 pub(super) const PRELUDE: &str = r#"
@@ -36,14 +40,15 @@ static long place(long at, long from, long first, long count, int *bad) {
 }
 /* Two numbers in one pointer; what does not fit is given up. */
 static void *packed(long a, long b) {
-  if (a != (int)a || b != (int)b) printf("U1\n");
+  if (a != (int)a || b != (int)b) printf("given up\n");
   return (void *)(((unsigned long)(unsigned)(int)a << 32) | (unsigned)(int)b);
 }
 #define FAILED(what) do { printf(what "\n"); return 0; } while (0)
-#define CHECKED do { if (bad) FAILED("A0"); } while (0)
+#define CHECKED do { if (bad) FAILED("arithmetic"); } while (0)
 "#;
 
-/// Program number `number` of a file: its variables, its functions, and `run_<number>`, which starts its processes.
+/// Program number `number` of a file: its variables, its functions, and `run_<number>`, which starts its
+/// processes.
 pub(super) fn text(plan: &Plan, number: usize) -> Result<String, Unfit> {
     if plan.only_rust || plan.mailboxes || !plan.rwlocks.is_empty() {
         return Err("something that C has not");
@@ -91,7 +96,8 @@ impl Function {
     fn whole(mut self, at: usize, body: &Body) -> Result<String, Unfit> {
         let _ = writeln!(self.text, "static void *b_{}_{at}(void *packed_arguments) {{", self.number);
         self.text += "  int bad = 0; (void)bad;\n  long l[64] = {0};\n";
-        self.text += "  l[0] = (int)((unsigned long)packed_arguments >> 32);\n  l[1] = (int)(unsigned long)packed_arguments;\n";
+        self.text += "  l[0] = (int)((unsigned long)packed_arguments >> 32);\n";
+        self.text += "  l[1] = (int)(unsigned long)packed_arguments;\n";
         for handle in 0..body.handles {
             // 0: no thread; 1: a thread; 2: one that was joined.
             let _ = writeln!(self.text, "  pthread_t h{handle}; int born{handle} = 0; (void)born{handle};");
@@ -135,14 +141,7 @@ impl Function {
                 self.value("x", value);
                 self.line(&format!("l[{slot}] = x;"));
             }
-            Op::Load(..)
-            | Op::Store(..)
-            | Op::FetchAdd { .. }
-            | Op::FetchSub { .. }
-            | Op::Swap { .. }
-            | Op::Cas { .. } => {
-                self.access(op);
-            }
+            Op::Access(kind, at, value, dest) => self.access(kind, at, value, *dest),
             Op::Lock(lock) => {
                 self.at(lock);
                 self.line(&format!("pthread_mutex_lock(&m_{n}[at]);"));
@@ -155,7 +154,7 @@ impl Function {
                 self.at(lock);
                 self.result(*dest, &format!("pthread_mutex_trylock(&m_{n}[at]) == 0"));
             }
-            Op::Wait { condvar, lock } => {
+            Op::Wait(condvar, lock) => {
                 self.at(condvar);
                 self.line("long c = at;");
                 self.line("{");
@@ -170,12 +169,12 @@ impl Function {
             }
             Op::Spawn { body, args, handle } => self.spawn(*body, args, *handle),
             Op::Join(Peer::Handle(slot)) => {
-                self.line(&format!("if (born{slot} == 0) FAILED(\"I0\");"));
+                self.line(&format!("if (born{slot} == 0) FAILED(\"invalid-sync\");"));
                 self.line(&format!("if (born{slot} == 1) {{ pthread_join(h{slot}, 0); born{slot} = 2; }}"));
             }
             Op::Choose(dest, count) => {
                 self.value("x", count);
-                self.line("if (x <= 0) FAILED(\"A0\");");
+                self.line("if (x <= 0) FAILED(\"arithmetic\");");
                 self.result(*dest, "mazurka_choose((unsigned)x)");
             }
             Op::Assert(condition, number) => {
@@ -201,43 +200,24 @@ impl Function {
         }
     }
 
-    fn access(&mut self, op: &Op) {
-        let n = self.number;
-        let cell = format!("&v_{n}[at]");
-        match op {
-            Op::Load(slot, at) => {
-                self.at(at);
-                self.line(&format!("l[{slot}] = v_{n}[at];"));
-            }
-            Op::Store(at, value) => {
-                self.at(at);
-                self.value("x", value);
-                self.line(&format!("v_{n}[at] = x;"));
-            }
-            Op::FetchAdd { at, value, dest } => {
-                self.at(at);
-                self.value("x", value);
-                self.result(*dest, &format!("__atomic_fetch_add({cell}, x, __ATOMIC_SEQ_CST)"));
-            }
-            Op::FetchSub { at, value } => {
-                self.at(at);
-                self.value("x", value);
-                self.result(None, &format!("__atomic_fetch_sub({cell}, x, __ATOMIC_SEQ_CST)"));
-            }
-            Op::Swap { at, value, dest } => {
-                self.at(at);
-                self.value("x", value);
-                self.result(*dest, &format!("__atomic_exchange_n({cell}, x, __ATOMIC_SEQ_CST)"));
-            }
-            Op::Cas { at, old, new, dest } => {
-                self.at(at);
-                self.value("x", old);
-                self.value("y", new);
+    fn access(&mut self, kind: &AccessKind, at: &Member, value: &Value, dest: Option<Slot>) {
+        self.at(at);
+        self.value("x", value);
+        let cell = format!("v_{}[at]", self.number);
+        let atomic = |name: &str| format!("__atomic_{name}(&{cell}, x, __ATOMIC_SEQ_CST)");
+        let call = match kind {
+            AccessKind::Load => cell,
+            AccessKind::Store => format!("{cell} = x"),
+            AccessKind::FetchAdd => atomic("fetch_add"),
+            AccessKind::FetchSub => atomic("fetch_sub"),
+            AccessKind::Swap => atomic("exchange_n"),
+            AccessKind::CompareExchange(old) => {
+                self.value("old", old);
                 let orders = "__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST";
-                self.result(*dest, &format!("__atomic_compare_exchange_n({cell}, &x, y, 0, {orders})"));
+                format!("__atomic_compare_exchange_n(&{cell}, &old, x, 0, {orders})")
             }
-            _ => {}
-        }
+        };
+        self.result(dest, &call);
     }
 
     fn spawn(&mut self, body: usize, args: &[Value], handle: Option<Slot>) {

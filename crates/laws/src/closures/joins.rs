@@ -1,8 +1,8 @@
 //! Joins of processes that run from the start, as Rust can have them.
 //!
-//! Such a process is a thread that the closure's own thread makes. Its handle is there for threads that are made
-//! later, and only one of them can have it. So a join stays if one single process has all joins of its target, and the
-//! processes are put into an order in which targets come first; other joins are left out.
+//! Such a process is a thread that the closure's own thread makes. Its handle is there for threads that are
+//! made later, and only one of them can have it. So a join stays if one single process has all joins of its
+//! target, and the processes are put into an order in which targets come first; other joins are left out.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,8 @@ pub(super) fn arrange(ast: &Ast) -> Ast {
     Ast { items: others }
 }
 
-/// For each process that is joined, the one that has its handle: the first that is no family and not it itself.
+/// For each process that is joined, the one that has its handle: the first that is no family and not it
+/// itself.
 fn owners(processes: &mut [ProcessDecl]) -> BTreeMap<String, String> {
     let mut owners = BTreeMap::new();
     for process in processes.iter_mut().filter(|process| process.family.is_none()) {

@@ -5,12 +5,16 @@ use std::collections::BTreeMap;
 use mazurka_litmus::ast::{Component as Pick, *};
 
 use super::arithmetic;
-use super::only::{self, Only};
+use super::encoded::{EncodedOp, TOKEN, stands_for_another};
 use super::plan::{Component, *};
-use super::twins::{TOKEN, Twin, stands_for_another};
+use super::rust_ops::{self, Argument, OBJECTS};
 
-const NOT_A_TWIN: Unfit = "a twin that is not what it should be";
+const NOT_ENCODED: Unfit = "an encoded operation that is not what it should be";
 const NOT_REWRITTEN: Unfit = "a step with several accesses";
+const NO_VAR: Unfit = "a variable that is not there";
+const NO_LOCK: Unfit = "a lock that is not there";
+const NO_CONDVAR: Unfit = "a condition variable that is not there";
+const NO_RUST_OP: Unfit = "an operation that is not known";
 
 /// The plan of a rewritten program.
 pub(super) fn plan(ast: &Ast) -> Result<Plan, Unfit> {
@@ -33,6 +37,7 @@ pub(super) fn plan(ast: &Ast) -> Result<Plan, Unfit> {
     Ok(lowering.plan)
 }
 
+/// Objects of one name.
 #[derive(Clone, Copy)]
 struct Row {
     first: usize,
@@ -40,13 +45,19 @@ struct Row {
     from: i64,
 }
 
+type Rows = BTreeMap<String, Row>;
+
+fn row(rows: &Rows, name: &str, missing: Unfit) -> Result<Row, Unfit> {
+    rows.get(name).copied().ok_or(missing)
+}
+
 #[derive(Default)]
 struct Lowering {
     plan: Plan,
-    vars: BTreeMap<String, Row>,
-    locks: BTreeMap<String, Row>,
-    condvars: BTreeMap<String, Row>,
-    processes: BTreeMap<String, Row>,
+    vars: Rows,
+    locks: Rows,
+    condvars: Rows,
+    processes: Rows,
     tasks: BTreeMap<String, usize>,
     bodies: usize,
     locals: BTreeMap<String, Slot>,
@@ -89,19 +100,10 @@ impl Lowering {
                 }
             }
             Item::Lock(objects) => {
-                for object in objects {
-                    let len = count(object.size.as_ref())?;
-                    self.locks.insert(object.name.text.clone(), Row { first: self.plan.locks, len, from: 0 });
-                    self.plan.locks += len;
-                }
+                self.plan.locks = declare_objects(&mut self.locks, objects, self.plan.locks)?
             }
             Item::Condvar(objects) => {
-                for object in objects {
-                    let len = count(object.size.as_ref())?;
-                    let row = Row { first: self.plan.condvars, len, from: 0 };
-                    self.condvars.insert(object.name.text.clone(), row);
-                    self.plan.condvars += len;
-                }
+                self.plan.condvars = declare_objects(&mut self.condvars, objects, self.plan.condvars)?;
             }
             Item::Process(process) => self.process(process)?,
             Item::Task(task) => {
@@ -120,7 +122,7 @@ impl Lowering {
             return Ok(());
         }
         if row.len != 1 || self.plan.vars[row.first] != 0 {
-            return Err(NOT_A_TWIN);
+            return Err(NOT_ENCODED);
         }
         if !name.starts_with(TOKEN) {
             self.rwlocks.insert(name.to_owned(), self.plan.rwlocks.len());
@@ -131,32 +133,44 @@ impl Lowering {
         Ok(())
     }
 
-    /// An operation that is written as its twin.
-    fn twin(&mut self, name: &str, twin: Twin) -> Result<Op, Unfit> {
+    /// An operation that is encoded.
+    fn encoded(&mut self, op: EncodedOp, name: &str, dest: Option<&Name>) -> Result<Op, Unfit> {
         if let Some(&token) = self.tokens.get(name) {
             let row = name.strip_prefix(TOKEN).and_then(|process| self.processes.get(process));
             let root = row.filter(|row| row.len == 1).ok_or("a token of nobody")?.first;
             let mine = self.plan.roots[root].body == self.plan.bodies.len();
-            return match twin {
-                Twin::Park if mine => Ok(Op::Park(token)),
-                Twin::Unpark if mine => Ok(Op::Unpark { root: None, token }),
-                Twin::Unpark => {
+            return match op {
+                EncodedOp::Park if mine => Ok(Op::Park(token)),
+                EncodedOp::Unpark if mine => Ok(Op::Unpark { root: None, token }),
+                EncodedOp::Unpark => {
                     self.unparks.push((root, self.plan.bodies.len()));
                     Ok(Op::Unpark { root: Some(root), token })
                 }
                 _ => Err("a token of another"),
             };
         }
-        let lock = *self.rwlocks.get(name).ok_or("a twin that is not there")?;
-        Ok(match twin {
-            Twin::Read => Op::Read(lock),
-            Twin::Write => Op::Write(lock),
-            Twin::TryRead(dest) => Op::TryRead(lock, self.slot(&dest)),
-            Twin::TryWrite(dest) => Op::TryWrite(lock, self.slot(&dest)),
-            Twin::DropRead => Op::DropRead(lock),
-            Twin::DropWrite => Op::DropWrite(lock),
-            Twin::Park | Twin::Unpark => return Err("a token that is a lock"),
-        })
+        let lock = *self.rwlocks.get(name).ok_or(NOT_ENCODED)?;
+        Ok(Op::RwLock(op, lock, dest.map(|dest| self.slot(dest))))
+    }
+
+    /// An operation that only Rust has.
+    fn rust_op(&mut self, text: &str) -> Result<Op, Unfit> {
+        let mut words = text.split(' ');
+        let op = words.next().and_then(rust_ops::find).ok_or(NO_RUST_OP)?;
+        let mut objects = [0; 2];
+        for (object, argument) in objects.iter_mut().zip(op.arguments) {
+            let word = words.next().ok_or(NO_RUST_OP)?;
+            *object = match argument {
+                Argument::Handle => self.handle(&Name::new(word)),
+                Argument::Lock => row(&self.locks, word, NO_LOCK)?.first,
+                Argument::Condvar => row(&self.condvars, word, NO_CONDVAR)?.first,
+                Argument::Var => row(&self.vars, word, NO_VAR)?.first,
+                Argument::Number => word.parse().ok().filter(|&k| k < OBJECTS).ok_or(NO_RUST_OP)?,
+            };
+        }
+        self.plan.only_rust = true;
+        self.plan.needs.add(op.needs);
+        Ok(Op::Rust(op, objects))
     }
 
     fn process(&mut self, process: &ProcessDecl) -> Result<(), Unfit> {
@@ -246,7 +260,7 @@ impl Lowering {
             ExprKind::Number(value) => Value::Number(*value),
             ExprKind::Name(name) if self.vars.contains_key(&name.text) => return Err(NOT_REWRITTEN),
             ExprKind::Name(name) if stands_for_another(&name.text) => {
-                return Err(NOT_A_TWIN);
+                return Err(NOT_ENCODED);
             }
             ExprKind::Name(name) => Value::Local(self.slot(name)),
             ExprKind::Cell(..) => return Err(NOT_REWRITTEN),
@@ -267,18 +281,15 @@ impl Lowering {
     }
 
     fn var(&mut self, target: &Target) -> Result<Member, Unfit> {
-        let row = *self.vars.get(&target.name.text).ok_or("a variable that is not there")?;
-        self.member(row, target.index.as_ref())
+        self.member(row(&self.vars, &target.name.text, NO_VAR)?, target.index.as_ref())
     }
 
     fn lock(&mut self, target: &Target) -> Result<Member, Unfit> {
-        let row = *self.locks.get(&target.name.text).ok_or("a lock that is not there")?;
-        self.member(row, target.index.as_ref())
+        self.member(row(&self.locks, &target.name.text, NO_LOCK)?, target.index.as_ref())
     }
 
     fn condvar(&mut self, target: &Target) -> Result<Member, Unfit> {
-        let row = *self.condvars.get(&target.name.text).ok_or("a condition variable that is not there")?;
-        self.member(row, target.index.as_ref())
+        self.member(row(&self.condvars, &target.name.text, NO_CONDVAR)?, target.index.as_ref())
     }
 
     fn peer(&mut self, target: &Target) -> Result<Peer, Unfit> {
@@ -302,38 +313,35 @@ impl Lowering {
     }
 
     fn block(&mut self, block: &Block) -> Result<Vec<Op>, Unfit> {
-        block.statements.iter().map(|statement| self.statement(&statement.kind)).collect()
+        block.statements.iter().map(|statement| self.statement(statement)).collect()
     }
 
-    fn statement(&mut self, kind: &StmtKind) -> Result<Op, Unfit> {
-        if let Some((name, twin)) = Twin::of(kind) {
-            return self.twin(name, twin);
+    fn access(&mut self, kind: AccessKind, target: &Target, value: &Expr, dest: &Dest) -> Result<Op, Unfit> {
+        Ok(Op::Access(kind, self.var(target)?, self.value(value)?, self.dest(dest)))
+    }
+
+    fn statement(&mut self, statement: &Stmt) -> Result<Op, Unfit> {
+        if let Some((op, name, dest)) = EncodedOp::of(statement) {
+            return self.encoded(op, name, dest);
         }
-        if let Some(text) = only::text(kind) {
-            let only = Only::read(text, self)?;
-            self.plan.only_rust = true;
-            self.plan.needs.add(only.needs());
-            return Ok(Op::Only(only));
+        if let Some(text) = rust_ops::text(&statement.kind) {
+            return self.rust_op(text);
         }
-        Ok(match kind {
+        Ok(match &statement.kind {
             StmtKind::Let { name, value } => self.set_local(name, value)?,
             StmtKind::Assign { target, op, value } => self.assign(target, *op, value)?,
             StmtKind::FetchAdd { dest, target, value } => {
-                Op::FetchAdd { at: self.var(target)?, value: self.value(value)?, dest: self.dest(dest) }
+                self.access(AccessKind::FetchAdd, target, value, dest)?
             }
-            StmtKind::Swap { dest, target, value } => {
-                Op::Swap { at: self.var(target)?, value: self.value(value)?, dest: self.dest(dest) }
-            }
+            StmtKind::Swap { dest, target, value } => self.access(AccessKind::Swap, target, value, dest)?,
             StmtKind::Cas { dest, target, old, new } => {
-                let (old, new) = (self.value(old)?, self.value(new)?);
-                Op::Cas { at: self.var(target)?, old, new, dest: self.dest(dest) }
+                let kind = AccessKind::CompareExchange(self.value(old)?);
+                self.access(kind, target, new, dest)?
             }
             StmtKind::Lock(lock) => Op::Lock(self.lock(lock)?),
             StmtKind::Unlock(lock) => Op::Unlock(self.lock(lock)?),
             StmtKind::TryLock { dest, lock } => Op::TryLock(self.lock(lock)?, self.dest(dest)),
-            StmtKind::Wait { condvar, lock } => {
-                Op::Wait { condvar: self.condvar(condvar)?, lock: self.lock(lock)? }
-            }
+            StmtKind::Wait { condvar, lock } => Op::Wait(self.condvar(condvar)?, self.lock(lock)?),
             StmtKind::NotifyOne(condvar) => Op::Notify { condvar: self.condvar(condvar)?, all: false },
             StmtKind::NotifyAll(condvar) => Op::Notify { condvar: self.condvar(condvar)?, all: true },
             StmtKind::Spawn { dest, task, args } => {
@@ -390,7 +398,7 @@ impl Lowering {
 
     fn set_local(&mut self, name: &Name, value: &Expr) -> Result<Op, Unfit> {
         match self.read(value)? {
-            Some(at) => Ok(Op::Load(self.slot(name), at)),
+            Some(at) => Ok(Op::Access(AccessKind::Load, at, Value::Number(0), Some(self.slot(name)))),
             None => {
                 let value = self.value(value)?;
                 Ok(Op::Local(self.slot(name), value))
@@ -400,15 +408,15 @@ impl Lowering {
 
     fn assign(&mut self, target: &Target, op: AssignOp, value: &Expr) -> Result<Op, Unfit> {
         if self.vars.contains_key(&target.name.text) {
-            let (at, value) = (self.var(target)?, self.value(value)?);
-            return Ok(match op {
-                AssignOp::Set => Op::Store(at, value),
-                AssignOp::Add => Op::FetchAdd { at, value, dest: None },
-                AssignOp::Sub => Op::FetchSub { at, value },
-            });
+            let kind = match op {
+                AssignOp::Set => AccessKind::Store,
+                AssignOp::Add => AccessKind::FetchAdd,
+                AssignOp::Sub => AccessKind::FetchSub,
+            };
+            return self.access(kind, target, value, &Dest::None);
         }
         if stands_for_another(&target.name.text) {
-            return Err(NOT_A_TWIN);
+            return Err(NOT_ENCODED);
         }
         let slot = self.slot(&target.name);
         let by = |op, value| Value::Binary(op, Box::new(Value::Local(slot)), Box::new(value));
@@ -437,27 +445,24 @@ impl Lowering {
                     Some(parts)
                 }
             };
-            takes.push(Take { parts, code: self.block(&arm.body)? });
+            takes.push(ReceiveArm { parts, code: self.block(&arm.body)? });
         }
         let timeout = timeout.map(|block| self.block(block)).transpose()?;
         Ok(Op::Receive { arms: takes, timeout })
     }
 }
 
-impl only::Names for Lowering {
-    fn handle(&mut self, name: &str) -> Result<usize, Unfit> {
-        Ok(Lowering::handle(self, &Name::new(name)))
+/// Declares objects, of which there were so many before; gives how many there are.
+fn declare_objects(rows: &mut Rows, objects: &[ObjectDecl], mut first: usize) -> Result<usize, Unfit> {
+    for object in objects {
+        let len = count(object.size.as_ref())?;
+        rows.insert(object.name.text.clone(), Row { first, len, from: 0 });
+        first += len;
     }
+    Ok(first)
+}
 
-    fn lock(&mut self, name: &str) -> Result<usize, Unfit> {
-        self.locks.get(name).map(|row| row.first).ok_or("a lock that is not there")
-    }
-
-    fn var(&mut self, name: &str) -> Result<usize, Unfit> {
-        self.vars.get(name).map(|row| row.first).ok_or("a variable that is not there")
-    }
-
-    fn condvar(&mut self, name: &str) -> Result<usize, Unfit> {
-        self.condvars.get(name).map(|row| row.first).ok_or("a condition variable that is not there")
-    }
+/// The number of an assertion, from its text, `#7`.
+fn assertion_number(message: &str) -> Option<i64> {
+    message.rsplit_once('#')?.1.parse().ok()
 }

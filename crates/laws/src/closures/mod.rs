@@ -3,75 +3,102 @@
 //! A program is rewritten until each of its steps is one operation of the library, and acted out by a
 //! closure. Two things are compared then:
 //!
-//! * the closure with itself: brute force over the closure against every algorithm, in several orders, by the laws
-//!   that programs of the language obey (each Mazurkiewicz class once, none blocked, executions of one class end
-//!   alike);
-//! * the closure with the program under its own oracle: the number of classes for each final value of the shared
-//!   variables, failures, false assumptions, deadlocks and who waits in them.
+//! * the closure with itself: brute force over the closure against every algorithm, in several orders, by the
+//!   laws that programs of the language obey (each Mazurkiewicz class once, none blocked, executions of one
+//!   class end alike);
+//! * the closure with the program under its own oracle: the number of classes for each final value of the
+//!   shared variables, failures, false assumptions, deadlocks and who waits in them.
 //!
-//! The first finds labels that are not right and searches that go wrong; the second finds operations that do something
-//! else than they should.
+//! The first finds labels that are not right and searches that go wrong; the second finds operations that do
+//! something else than they should.
 
-mod act;
 mod arithmetic;
 mod c_text;
-mod campaign;
-mod essence;
+mod encoded;
+mod interpreter;
 mod joins;
+mod log;
 mod lowering;
-mod only;
+mod objects;
 mod plan;
-mod props;
+mod program;
 mod rewrite;
-mod show;
-mod side;
-mod twins;
+mod rust_ops;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use mazurka_explore::{Algorithm, Order, Rules};
+use mazurka_explore::{Algorithm, Limits, Options, Order, Rules};
 use mazurka_litmus::ast::Ast;
 use mazurka_litmus::{Litmus, Source, compile};
 use mazurka_oracle::{Budget, TooMuch, truth};
-use mazurka_program::{FailureKind, Footprints, Stop};
+use mazurka_program::{FailureKind, Footprints, Program, Stop};
 
-pub use campaign::{Campaign, Found, Outcome, program, run};
-
-use crate::Broken;
+use crate::behaviour::{Behaviour, Telling, failure_names};
+use crate::campaign::{Broken, Checked, FuzzTarget, NOT_A_PROGRAM, Outcome};
+use crate::corpus::Seed;
 use crate::diamonds::{self, Walks};
-use crate::laws::obeys;
+use crate::laws::{INCONSISTENT, in_orders, obeys};
 use crate::random::Random;
-use essence::Essence;
-use show::{Main, Shape, Show};
+use crate::{generate, maz};
+use program::{ClosureProgram, MainThread, Shape};
 
-/// What became of a program.
+/// Random programs as closures, half of them mutants.
 #[derive(Clone, Debug)]
-pub enum Checked {
-    /// A closure can't act it out, for this reason.
-    Unfit(&'static str),
-    /// It has too many executions for anything.
-    TooLarge,
-    /// It has too many for brute force over the closure: `optimal` finds in the closure what there is in the program.
-    Agrees(usize),
-    /// All laws hold, and the closure does what the program does: so many classes.
-    Holds(usize),
-    /// Something is wrong.
-    Breaks(Broken),
+pub struct Closures {
+    /// What mutants are made of.
+    pub corpus: Vec<Seed>,
+}
+
+impl FuzzTarget for Closures {
+    type Program = Ast;
+    const CLEAN: &'static str = "nothing wrong";
+    const BROKEN: &'static str = "WRONG in program";
+
+    fn draw(&self, index: u64, random: &mut Random) -> (Ast, bool) {
+        let (ast, mutant) = maz::draw(index, random, &self.corpus, generate::threads);
+        (prepare(&ast, random.number()), mutant)
+    }
+
+    fn check(&self, ast: &Ast, seed: u64) -> Checked {
+        check(ast, seed)
+    }
+
+    fn corpus(&self) -> Option<String> {
+        Some(format!("corpus of {} programs", self.corpus.len()))
+    }
+
+    fn summary(&self, outcome: &Outcome<Ast>) -> String {
+        let Outcome { held, mutants, classes, agreed, too_large, .. } = outcome;
+        let seconds = outcome.time.as_secs_f64();
+        format!(
+            "{held} programs ({mutants} mutants of the corpus), {classes} classes, in {seconds:.1} s: \
+             closure and program agree, brute force and naive, source and optimal on the closure\n\
+             too large for brute force over the closure: {agreed} that agree under optimal, {too_large} that \
+             were left out{}",
+            outcome.unfit_lines("can't be acted out")
+        )
+    }
+
+    fn options(&self) -> String {
+        " --closures".to_owned()
+    }
 }
 
 const LITMUS: Budget = Budget { executions: 3_000, steps: 40 };
 const CLOSURE: Budget = Budget { executions: 2_000, steps: 60 };
 /// At most so many executions of `optimal` where brute force gives up.
 const AGREED: u64 = 1_000;
+/// None of these is longer, but for those of endless programs.
+const DEPTH: usize = 100;
 
 /// The program as a closure can act it out.
 pub fn prepare(ast: &Ast, seed: u64) -> Ast {
     let mut random = Random::new(seed);
     let mut ast = joins::arrange(&rewrite::rewrite(ast, &mut random));
-    twins::add(&mut ast, &mut random);
+    encoded::add(&mut ast, &mut random);
     if random.one_in(4) {
-        only::add(&mut ast, &mut random);
+        rust_ops::add(&mut ast, &mut random);
     }
     ast
 }
@@ -83,6 +110,7 @@ pub(crate) fn prepare_for_c(ast: &Ast, seed: u64) -> Ast {
 
 /// What every file of C programs begins with.
 pub(crate) const C_PRELUDE: &str = c_text::PRELUDE;
+pub(crate) use c_text::GIVEN_UP;
 
 /// A program that was [prepared](prepare_for_c) in C, as number `number` of a file.
 ///
@@ -96,9 +124,10 @@ pub(crate) fn in_c(ast: &Ast, number: usize) -> Result<String, &'static str> {
     c_text::text(&plan, number)
 }
 
-/// Checks everything on a program that was [prepared](prepare). The seed draws orders and the shape of the closure.
+/// Checks everything on a program that was [prepared](prepare). The seed draws orders and the shape of the
+/// closure.
 pub fn check(ast: &Ast, seed: u64) -> Checked {
-    let Ok(litmus) = compile(ast, &Source::default(), &[]) else { return Checked::Unfit("not a program") };
+    let Ok(litmus) = compile(ast, &Source::default(), &[]) else { return Checked::Unfit(NOT_A_PROGRAM) };
     let plan = match lowering::plan(ast) {
         Ok(plan) => plan,
         Err(why) => return Checked::Unfit(why),
@@ -107,19 +136,20 @@ pub fn check(ast: &Ast, seed: u64) -> Checked {
         return Checked::Unfit("no process");
     }
     let shape = Shape::random(&plan, &mut Random::new(seed ^ 0x5AFE));
-    let show = Show::new(plan, shape);
-    let checked = catch_unwind(AssertUnwindSafe(|| compare(&litmus, &show, seed))).unwrap_or_else(|panic| {
-        let stop = show.trouble().stop;
-        broken(format!("{:?}: panicked: {} ({stop:?})", show.shape(), message(&*panic)))
+    let closure = ClosureProgram::new(plan, shape);
+    let compared = catch_unwind(AssertUnwindSafe(|| compare(&litmus, &closure, seed)));
+    let errors = closure.errors();
+    let checked = compared.unwrap_or_else(|panic| {
+        Checked::Breaks(Broken::law(format!("panicked: {} ({:?})", message(&*panic), errors.stop)))
     });
-    let trouble = show.trouble();
-    if let Some(why) = trouble.unfit {
-        return Checked::Unfit(why);
+    match (errors.unfit, errors.wrong, checked) {
+        (Some(why), _, _) => Checked::Unfit(why),
+        (None, Some(wrong), _) => Checked::Breaks(Broken::law(format!("{shape:?}: {wrong}"))),
+        (None, None, Checked::Breaks(broken)) => {
+            Checked::Breaks(Broken { law: format!("{shape:?}: {}", broken.law), ..broken })
+        }
+        (None, None, checked) => checked,
     }
-    if let Some(wrong) = trouble.wrong {
-        return broken(format!("{:?}: {wrong}", show.shape()));
-    }
-    checked
 }
 
 fn message(panic: &(dyn Any + Send)) -> &str {
@@ -127,107 +157,101 @@ fn message(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("something that is no text")
 }
 
-fn broken(law: String) -> Checked {
-    Checked::Breaks(Broken { algorithm: None, order: Order::Natural, law })
+fn broken(law: impl Into<String>) -> Checked {
+    Checked::Breaks(Broken::law(law))
 }
 
-fn compare(litmus: &Litmus, show: &Show, seed: u64) -> Checked {
-    let expected = match expectation(litmus, show) {
+fn compare(litmus: &Litmus, closure: &ClosureProgram, seed: u64) -> Checked {
+    let expected = match expectation(litmus, closure) {
         Ok(expected) => expected,
         Err(checked) => return checked,
     };
-    let named = |path: &[u32]| show.shape().process(show.plan(), path);
-    let told = |what: String| broken(format!("{:?}: {what}", show.shape()));
-    let closure = match truth(show, CLOSURE) {
+    let process = |path: &[u32]| closure.shape().process(closure.plan(), path);
+    let truth = match truth(closure, CLOSURE) {
         Ok(truth) => truth,
-        Err(TooMuch::Executions) => return optimal_alone(expected, show, seed),
+        Err(TooMuch::Executions) => return optimal_alone(expected, closure, seed),
         Err(TooMuch::Steps) => return Checked::TooLarge,
-        Err(TooMuch::Program) => return told(format!("the closure can't go on: {:?}", show.trouble().stop)),
+        Err(TooMuch::Program) => {
+            return broken(format!("the closure can't go on: {:?}", closure.errors().stop));
+        }
     };
-    if show.trouble().unfit.is_some() {
+    if closure.errors().unfit.is_some() {
         return Checked::TooLarge;
     }
-    if !closure.inconsistent.is_empty() {
-        return told("two executions of one class end in different states".to_owned());
+    if !truth.inconsistent.is_empty() {
+        return broken(INCONSISTENT);
     }
-    let found = Essence::of(&closure, &named);
+    let found = Behaviour::of(&truth, &process);
     if let Some(difference) = expected.and_then(|expected| expected.difference(&found)) {
-        return told(format!("the closure has {difference}"));
+        return broken(format!("the closure has {difference}"));
     }
-    if let Err(what) = honest(show, seed) {
-        return told(what);
+    if let Err(what) = honest(closure, seed) {
+        return broken(what);
     }
-    let shuffled = |k: u64| Order::Shuffled(seed.wrapping_mul(41).wrapping_add(k) | 1);
-    let mut plans = vec![
-        (Algorithm::Optimal, Order::Natural),
-        (Algorithm::Optimal, shuffled(1)),
-        (Algorithm::Optimal, shuffled(2)),
-        (Algorithm::Source, Order::Natural),
-        (Algorithm::Source, shuffled(3)),
-    ];
-    if closure.interleavings <= 200 {
-        plans.push((Algorithm::Naive, Order::Natural));
-    }
-    for (algorithm, order) in plans {
-        if let Err(law) = obeys(show, &closure, Rules::default(), algorithm, order, seed) {
-            let stop = show.trouble().stop;
-            if algorithm == Algorithm::Source && is_refusal(stop.as_ref()) {
-                show.forget_stop();
+    let naive: &[u64] = if truth.interleavings <= 200 { &[0] } else { &[] };
+    let table: [(Algorithm, &[u64]); 3] =
+        [(Algorithm::Optimal, &[0, 1, 2]), (Algorithm::Source, &[0, 3]), (Algorithm::Naive, naive)];
+    for (algorithm, order) in in_orders(seed.wrapping_mul(41), &table) {
+        if let Err(law) = obeys(closure, &truth, Rules::default(), algorithm, order, seed) {
+            let stop = closure.errors().stop;
+            // What the library does not do under `source` it says.
+            if algorithm == Algorithm::Source && matches!(stop, Some(Stop::Unsupported(_))) {
+                closure.forget_stop();
                 continue;
             }
-            return Checked::Breaks(Broken {
-                algorithm: Some(algorithm),
-                order,
-                law: format!("{:?}: {law} ({stop:?})", show.shape()),
-            });
+            return Checked::Breaks(Broken::by(algorithm, order)(format!("{law} ({stop:?})")));
         }
     }
-    Checked::Holds(closure.mazurkiewicz.len())
+    Checked::Holds(truth.mazurkiewicz.len())
 }
 
 /// Labels are honest, as far as a few walks show.
-fn honest(show: &Show, seed: u64) -> Result<(), String> {
-    diamonds::check(
-        show,
-        Footprints::Dynamic,
-        Walks { number: 2, steps: 60 },
-        &mut Random::new(seed ^ 0xD1A3),
-    )
-}
-
-/// Whether a run stopped because the library does not do something under `source`.
-fn is_refusal(stop: Option<&Stop>) -> bool {
-    matches!(stop, Some(Stop::Unsupported(_)))
+fn honest(closure: &ClosureProgram, seed: u64) -> Result<(), String> {
+    let walks = Walks { number: 2, steps: 60 };
+    diamonds::check(closure, Footprints::Dynamic, walks, &mut Random::new(seed ^ 0xD1A3))
 }
 
 /// What the program does, by its own oracle. None if it is not what the closure does.
-fn expectation(litmus: &Litmus, show: &Show) -> Result<Option<Essence>, Checked> {
-    if show.plan().only_rust || show.shape().main == Main::Looks {
+fn expectation(litmus: &Litmus, closure: &ClosureProgram) -> Result<Option<Behaviour>, Checked> {
+    if closure.plan().only_rust || closure.shape().main == MainThread::Looks {
         return Ok(None);
     }
     let same = |path: &[u32]| Some(path.to_vec());
     let expected = match truth(litmus, LITMUS) {
-        Ok(truth) => Essence::of(&truth, &same),
-        Err(TooMuch::Executions) => match Essence::found(litmus, Order::Natural, AGREED, &same) {
-            Ok(Some(essence)) => essence,
+        Ok(truth) => Behaviour::of(&truth, &same),
+        Err(TooMuch::Executions) => match by_optimal(litmus, Order::Natural, AGREED, &same) {
+            Ok(Some(behaviour)) => behaviour,
             Ok(None) => return Err(Checked::TooLarge),
             Err(why) => return Err(broken(format!("of the program itself: {why}"))),
         },
         Err(TooMuch::Steps | TooMuch::Program) => return Err(Checked::TooLarge),
     };
-    if expected.fails_with(FailureKind::Hang) {
+    if expected.fails(|name| name == FailureKind::Hang.name()) {
         return Err(Checked::Unfit("an endless local loop"));
     }
     // A panic does what no failure of the language does: it gives locks back.
-    Ok((!show.shape().panics).then_some(expected))
+    Ok((!closure.shape().panics).then_some(expected))
 }
 
-/// For closures that are too large for brute force: `optimal` finds what is expected, or else the same in all orders.
-fn optimal_alone(mut expected: Option<Essence>, show: &Show, seed: u64) -> Checked {
-    let named = |path: &[u32]| show.shape().process(show.plan(), path);
+/// What `optimal` finds. None if that is more than so many executions, or endless.
+fn by_optimal<P: Program>(
+    program: &P,
+    order: Order,
+    executions: u64,
+    process: &dyn Fn(&[u32]) -> Option<Vec<u32>>,
+) -> Result<Option<Behaviour>, String> {
+    let limits = Limits { executions: Some(executions), depth: DEPTH, ..Limits::default() };
+    let options = Options { order, limits, ..Options::default() };
+    Behaviour::found(program, Algorithm::Optimal, &options, Telling { process, failures: &failure_names })
+}
+
+/// For closures that are too large for brute force: `optimal` finds what is expected, or else the same in all
+/// orders.
+fn optimal_alone(mut expected: Option<Behaviour>, closure: &ClosureProgram, seed: u64) -> Checked {
+    let process = |path: &[u32]| closure.shape().process(closure.plan(), path);
     for order in [Order::Natural, Order::Shuffled(seed | 1), Order::Shuffled(seed.wrapping_mul(3) | 1)] {
         let most = expected.as_ref().map_or(AGREED, |expected| 100 + 2 * expected.executions());
-        let law = match (Essence::found(show, order, most, &named), &expected) {
+        let law = match (by_optimal(closure, order, most, &process), &expected) {
             (Ok(Some(found)), None) => {
                 expected = Some(found);
                 continue;
@@ -238,19 +262,15 @@ fn optimal_alone(mut expected: Option<Essence>, show: &Show, seed: u64) -> Check
             },
             (Ok(None), None) => return Checked::TooLarge,
             (Ok(None), Some(_)) => "more executions than there are classes".to_owned(),
-            (Err(why), _) => format!("{why} ({:?})", show.trouble().stop),
+            (Err(why), _) => format!("{why} ({:?})", closure.errors().stop),
         };
-        return Checked::Breaks(Broken {
-            algorithm: Some(Algorithm::Optimal),
-            order,
-            law: format!("{:?}: {law}", show.shape()),
-        });
+        return Checked::Breaks(Broken::by(Algorithm::Optimal, order)(law));
     }
     // Not earlier: by now all that changes labels has been found out.
-    if let Err(what) = honest(show, seed) {
-        return broken(format!("{:?}: {what}", show.shape()));
+    match honest(closure, seed) {
+        Ok(()) => Checked::Agrees(expected.map_or(0, |expected| expected.classes())),
+        Err(what) => broken(what),
     }
-    Checked::Agrees(expected.map_or(0, |expected| expected.classes()))
 }
 
 #[cfg(test)]
@@ -267,8 +287,9 @@ mod tests {
     fn mistaken(program: &str, acted: &str) -> Checked {
         let litmus = compile(&read(program), &Source::default(), &[]).expect("it compiles");
         let plan = lowering::plan(&read(acted)).expect("it can be acted out");
-        let shape = Shape { main: Main::Root, storage: props::Storage::Rows, panics: false, bound: None };
-        compare(&litmus, &Show::new(plan, shape), 1)
+        let shape =
+            Shape { main: MainThread::Root, storage: objects::Storage::Rows, panics: false, bound: None };
+        compare(&litmus, &ClosureProgram::new(plan, shape), 1)
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use mazurka_litmus::ast::*;
 
-use super::only::{Needs, Only};
+use super::encoded::EncodedOp;
+use super::rust_ops::{Needs, RustOp};
 
 /// A number of a local variable, or of a variable that holds a handle.
 pub(super) type Slot = usize;
@@ -79,50 +80,36 @@ pub(super) enum Component {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Take {
+pub(super) struct ReceiveArm {
     /// None takes every message.
     pub parts: Option<Vec<Component>>,
     pub code: Vec<Op>,
 }
 
+/// What is done with a shared variable.
+#[derive(Clone, Debug)]
+pub(super) enum AccessKind {
+    Load,
+    Store,
+    FetchAdd,
+    FetchSub,
+    Swap,
+    /// If it holds this.
+    CompareExchange(Value),
+}
+
 #[derive(Clone, Debug)]
 pub(super) enum Op {
     Local(Slot, Value),
-    Load(Slot, Member),
-    Store(Member, Value),
-    FetchAdd {
-        at: Member,
-        value: Value,
-        dest: Option<Slot>,
-    },
-    FetchSub {
-        at: Member,
-        value: Value,
-    },
-    Swap {
-        at: Member,
-        value: Value,
-        dest: Option<Slot>,
-    },
-    Cas {
-        at: Member,
-        old: Value,
-        new: Value,
-        dest: Option<Slot>,
-    },
+    /// With the value that is stored, added or the like.
+    Access(AccessKind, Member, Value, Option<Slot>),
     Lock(Member),
     Unlock(Member),
     TryLock(Member, Option<Slot>),
-    Wait {
-        condvar: Member,
-        lock: Member,
-    },
-    Read(usize),
-    Write(usize),
-    TryRead(usize, Slot),
-    TryWrite(usize, Slot),
-    DropRead(usize),
-    DropWrite(usize),
+    /// The condition variable and the lock.
+    Wait(Member, Member),
+    /// An operation on a reader-writer lock, and where it says whether a guard was had.
+    RwLock(EncodedOp, usize, Option<Slot>),
     /// With the variable that stands for the token.
     Park(usize),
     /// The root; none if it is the thread itself.
@@ -145,7 +132,7 @@ pub(super) enum Op {
         message: Vec<Value>,
     },
     Receive {
-        arms: Vec<Take>,
+        arms: Vec<ReceiveArm>,
         timeout: Option<Vec<Op>>,
     },
     Choose(Option<Slot>, Value),
@@ -169,13 +156,9 @@ pub(super) enum Op {
     },
     Break,
     Continue,
-    Only(Only),
+    /// With the numbers of the objects that it is about.
+    Rust(&'static RustOp, [usize; 2]),
 }
 
 /// Why a closure can't act a program out.
 pub(super) type Unfit = &'static str;
-
-/// The number of an assertion, from its text, `#7`.
-pub(super) fn assertion_number(message: &str) -> Option<i64> {
-    message.rsplit_once('#')?.1.parse().ok()
-}

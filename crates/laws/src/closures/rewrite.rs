@@ -1,11 +1,11 @@
 //! Programs as Rust could have them: each step is one operation of the library.
 //!
-//! A statement of the language is one step with all that it reads and writes; in Rust each access is a step of its own.
-//! So a program is rewritten first, and the oracle judges what was rewritten: shared variables are read into locals, one
-//! at a time; atomic blocks are taken apart; an `await`, for which Rust has no word, becomes an assumption or a few
-//! looks. That changes the program, which does not matter: it was a random one, and is another now. What would be a
-//! failure of the machine where Rust has none (an index out of range within a step, an unlock of a lock that is
-//! not held) becomes a local failure or is left out.
+//! A statement of the language is one step with all that it reads and writes; in Rust each access is a step
+//! of its own. So a program is rewritten first, and the oracle judges what was rewritten: shared variables
+//! are read into locals, one at a time; atomic blocks are taken apart; an `await`, for which Rust has no
+//! word, becomes an assumption or a few looks. That changes the program, which does not matter: it was a
+//! random one, and is another now. What would be a failure of the machine where Rust has none (an index out
+//! of range within a step, an unlock of a lock that is not held) becomes a local failure or is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,18 +13,25 @@ use mazurka_litmus::ast::*;
 
 use super::arithmetic;
 use crate::random::Random;
+use crate::visit;
 use crate::writer::stmt;
 
 /// The program with one shared access a step.
 pub(super) fn rewrite(ast: &Ast, random: &mut Random) -> Ast {
-    let mut rewriter = Rewriter::new(random);
+    let mut rewriter = Rewriter {
+        random,
+        constants: BTreeMap::new(),
+        sizes: BTreeMap::new(),
+        vars: BTreeSet::new(),
+        families: BTreeMap::new(),
+        added: 0,
+        held: BTreeSet::new(),
+        partners: BTreeMap::new(),
+        asserts: 0,
+    };
     let mut items: Vec<Item> = ast.items.iter().filter_map(|item| rewriter.declaration(item)).collect();
-    for item in &mut items {
-        match item {
-            Item::Process(process) => process.body = rewriter.body(&process.body),
-            Item::Task(task) => task.body = rewriter.body(&task.body),
-            _ => {}
-        }
+    for body in items.iter_mut().filter_map(visit::body) {
+        *body = rewriter.body(body);
     }
     Ast { items }
 }
@@ -46,21 +53,7 @@ struct Rewriter<'a> {
     asserts: usize,
 }
 
-impl<'a> Rewriter<'a> {
-    fn new(random: &'a mut Random) -> Rewriter<'a> {
-        Rewriter {
-            random,
-            constants: BTreeMap::new(),
-            sizes: BTreeMap::new(),
-            vars: BTreeSet::new(),
-            families: BTreeMap::new(),
-            added: 0,
-            held: BTreeSet::new(),
-            partners: BTreeMap::new(),
-            asserts: 0,
-        }
-    }
-
+impl Rewriter<'_> {
     fn constant(&self, expr: &Expr) -> i64 {
         let number = |name: &str| self.constants.get(name).copied();
         arithmetic::constant(expr, &number).unwrap_or(0)
@@ -79,12 +72,8 @@ impl<'a> Rewriter<'a> {
                 None
             }
             Item::Var(vars) => Some(Item::Var(vars.iter().map(|var| self.var(var)).collect())),
-            Item::Lock(objects) => {
-                Some(Item::Lock(objects.iter().map(|object| self.object(object)).collect()))
-            }
-            Item::Condvar(objects) => {
-                Some(Item::Condvar(objects.iter().map(|object| self.object(object)).collect()))
-            }
+            Item::Lock(objects) => Some(Item::Lock(self.objects(objects))),
+            Item::Condvar(objects) => Some(Item::Condvar(self.objects(objects))),
             Item::Process(process) => {
                 let mut process = process.clone();
                 if let Some((_, range)) = &mut process.family {
@@ -115,10 +104,14 @@ impl<'a> Rewriter<'a> {
         VarDecl { name: var.name.clone(), size: size.map(Expr::number), init }
     }
 
-    fn object(&mut self, object: &ObjectDecl) -> ObjectDecl {
-        let size = object.size.as_ref().map(|size| self.constant(size));
-        self.sizes.insert(object.name.text.clone(), size.unwrap_or(1));
-        ObjectDecl { name: object.name.clone(), size: size.map(Expr::number) }
+    fn objects(&mut self, objects: &[ObjectDecl]) -> Vec<ObjectDecl> {
+        let mut fixed = Vec::new();
+        for ObjectDecl { name, size } in objects {
+            let size = size.as_ref().map(|size| self.constant(size));
+            self.sizes.insert(name.text.clone(), size.unwrap_or(1));
+            fixed.push(ObjectDecl { name: name.clone(), size: size.map(Expr::number) });
+        }
+        fixed
     }
 
     fn body(&mut self, body: &Block) -> Block {
@@ -257,39 +250,13 @@ impl<'a> Rewriter<'a> {
                 out.push(stmt(StmtKind::Let { name: name.clone(), value }));
             }
             StmtKind::Assign { target, op, value } => self.assign(target, *op, value, out),
-            StmtKind::FetchAdd { dest, target, value } => {
-                let (target, value) = (self.target(target, out), self.local(value, out));
-                out.push(stmt(StmtKind::FetchAdd { dest: dest.clone(), target, value }));
+            StmtKind::Lock(lock) => {
+                let lock = self.target(lock, out);
+                out.push(stmt(StmtKind::Lock(lock.clone())));
+                out.extend(self.holds(&lock).map(|held| let_local(&held, Expr::number(1))));
             }
-            StmtKind::Swap { dest, target, value } => {
-                let (target, value) = (self.target(target, out), self.local(value, out));
-                out.push(stmt(StmtKind::Swap { dest: dest.clone(), target, value }));
-            }
-            StmtKind::Cas { dest, target, old, new } => {
-                let target = self.target(target, out);
-                let (old, new) = (self.local(old, out), self.local(new, out));
-                out.push(stmt(StmtKind::Cas { dest: dest.clone(), target, old, new }));
-            }
-            StmtKind::Lock(_)
-            | StmtKind::Unlock(_)
-            | StmtKind::TryLock { .. }
-            | StmtKind::Wait { .. }
-            | StmtKind::NotifyOne(_)
-            | StmtKind::NotifyAll(_) => self.synchronise(kind, out),
+            StmtKind::Unlock(_) | StmtKind::TryLock { .. } | StmtKind::Wait { .. } => self.if_held(kind, out),
             StmtKind::Await(condition) => self.wait_until(condition, out),
-            StmtKind::Spawn { dest, task, args } => {
-                let args = args.iter().map(|arg| self.local(arg, out)).collect();
-                out.push(stmt(StmtKind::Spawn { dest: dest.clone(), task: task.clone(), args }));
-            }
-            StmtKind::Join(target) => {
-                let target = self.target(target, out);
-                out.push(stmt(StmtKind::Join(target)));
-            }
-            StmtKind::Send { to, message } => {
-                let to = self.target(to, out);
-                let message = message.iter().map(|part| self.local(part, out)).collect();
-                out.push(stmt(StmtKind::Send { to, message }));
-            }
             StmtKind::Receive { arms, timeout } => self.receive(arms, timeout.as_ref(), out),
             StmtKind::Choose { dest, count } => {
                 let count = self.local(count, out);
@@ -302,21 +269,20 @@ impl<'a> Rewriter<'a> {
                 let message = Some(format!("#{}", self.asserts));
                 out.push(stmt(StmtKind::Assert { condition, message }));
             }
-            StmtKind::Assume(condition) => {
-                let condition = self.local(condition, out);
-                out.push(stmt(StmtKind::Assume(condition)));
-            }
             StmtKind::Skip => {}
             StmtKind::If { arms, otherwise } => self.conditional(arms, otherwise.as_ref(), out),
             StmtKind::While { condition, body } => self.repeat(condition, body, out),
-            StmtKind::For { index, range, body } => {
-                let (from, to) = (self.local(&range.from, out), self.local(&range.to, out));
-                let range = Range { from, to, inclusive: range.inclusive };
-                let body = self.block(body);
-                out.push(stmt(StmtKind::For { index: index.clone(), range, body }));
-            }
-            StmtKind::Break | StmtKind::Continue => out.push(stmt(kind.clone())),
             StmtKind::Atomic(block) => out.extend(self.block(block).statements),
+            // What is shared is read in the order in which it stands there.
+            _ => {
+                let mut kind = kind.clone();
+                if let Some(target) = visit::target(&mut kind) {
+                    *target = self.target(target, out);
+                }
+                visit::values(&mut kind).into_iter().for_each(|value| *value = self.local(value, out));
+                visit::inner_blocks(&mut kind).into_iter().for_each(|block| *block = self.block(block));
+                out.push(stmt(kind));
+            }
         }
     }
 
@@ -340,14 +306,9 @@ impl<'a> Rewriter<'a> {
         out.push(stmt(StmtKind::Assign { target, op, value }));
     }
 
-    /// Locks and condition variables; what only the holder of a lock may do is left out if it is not held.
-    fn synchronise(&mut self, kind: &StmtKind, out: &mut Vec<Stmt>) {
+    /// What only the holder of a lock may do is left out if it is not held.
+    fn if_held(&mut self, kind: &StmtKind, out: &mut Vec<Stmt>) {
         match kind {
-            StmtKind::Lock(lock) => {
-                let lock = self.target(lock, out);
-                out.push(stmt(StmtKind::Lock(lock.clone())));
-                out.extend(self.holds(&lock).map(|held| let_local(&held, Expr::number(1))));
-            }
             StmtKind::Unlock(lock) => {
                 let lock = self.target(lock, out);
                 let unlock = stmt(StmtKind::Unlock(lock.clone()));
@@ -377,14 +338,6 @@ impl<'a> Rewriter<'a> {
                     Some(held) => if_stmt(Expr::name(held), vec![wait]),
                     None => wait,
                 });
-            }
-            StmtKind::NotifyOne(condvar) => {
-                let condvar = self.target(condvar, out);
-                out.push(stmt(StmtKind::NotifyOne(condvar)));
-            }
-            StmtKind::NotifyAll(condvar) => {
-                let condvar = self.target(condvar, out);
-                out.push(stmt(StmtKind::NotifyAll(condvar)));
             }
             _ => {}
         }

@@ -1,13 +1,15 @@
-//! What an execution of a closure is remembered by.
+//! The log of an execution of a closure: what its threads read and wrote, by which executions are compared.
 //!
-//! Between two operations no other thread runs, so what a thread notes right after an operation is noted in the order of
-//! the steps. Notes are no operations: they add nothing to labels. What is noted follows from the class of the
-//! execution alone, if labels are right; the oracle finds out whether they are.
+//! Between two operations no other thread runs, so what a thread notes right after an operation is noted in
+//! the order of the steps. Notes are no operations: they add nothing to labels. What is noted follows from
+//! the class of the execution alone, if labels are right; the oracle finds out whether they are.
 //!
-//! There is one exception: a thread that goes on to a panic with a lock is held back after its last operation, and what
-//! it does then is done when it unwinds. So where there are panics nothing is said of shared variables.
+//! There is one exception: a thread that goes on to a panic with a lock is held back after its last
+//! operation, and what it does then is done when it unwinds. So where there are panics nothing is said of
+//! shared variables.
 //!
-//! The memory is there before a check begins: what a closure allocates has a part in the names of its objects.
+//! The memory is there before a check begins: what a closure allocates has a part in the names of its
+//! objects.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -19,8 +21,8 @@ use super::plan::Unfit;
 const MAX_THREADS: usize = 32;
 const MAX_FAILURES: usize = 64;
 
-/// The notes of one run, which are begun anew in each execution.
-pub(super) struct Side(Mutex<Notes>);
+/// The log of one run, which is begun anew in each execution.
+pub(super) struct Log(Mutex<Notes>);
 
 #[derive(Default)]
 struct Notes {
@@ -34,7 +36,7 @@ struct Notes {
     panics: bool,
 }
 
-/// A thread that takes notes.
+/// A thread that writes into the log.
 #[derive(Clone, Copy)]
 pub(super) struct Thread {
     at: usize,
@@ -51,15 +53,14 @@ fn mix(a: u64, b: u64) -> u64 {
     (a.rotate_left(5) ^ b).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23)
 }
 
-impl Side {
-    pub fn new(cells: usize, panics: bool) -> Side {
-        Side(Mutex::new(Notes {
+impl Log {
+    pub fn new(cells: usize, panics: bool) -> Log {
+        Log(Mutex::new(Notes {
             shared: Vec::with_capacity(cells),
             threads: Vec::with_capacity(MAX_THREADS),
             failures: Vec::with_capacity(MAX_FAILURES),
-            unfit: None,
-            wrong: None,
             panics,
+            ..Notes::default()
         }))
     }
 
@@ -100,9 +101,9 @@ impl Side {
         self.notes().shared[at] = value;
     }
 
-    /// What a shared variable holds.
-    pub fn holds(&self, at: usize) -> i64 {
-        self.notes().shared[at]
+    /// A shared variable was changed by so much.
+    pub fn changed(&self, at: usize, by: i64) {
+        self.notes().shared[at] += by;
     }
 
     /// The last owner of a shared variable finds a value in it.
@@ -134,12 +135,10 @@ impl Side {
         self.notes().wrong.get_or_insert_with(what);
     }
 
-    pub fn is_unfit(&self) -> Option<Unfit> {
-        self.notes().unfit
-    }
-
-    pub fn is_wrong(&self) -> Option<String> {
-        self.notes().wrong.clone()
+    /// What was said last by [`unfit`](Log::unfit) and [`wrong`](Log::wrong).
+    pub fn errors(&self) -> (Option<Unfit>, Option<String>) {
+        let notes = self.notes();
+        (notes.unfit, notes.wrong.clone())
     }
 
     /// What shared variables hold and what threads know.

@@ -1,4 +1,4 @@
-//! A plan acted out by threads of the library.
+//! Interprets a plan by threads of the library.
 
 use std::sync::{Arc, PoisonError};
 
@@ -9,56 +9,61 @@ use mazurka::thread::{self, JoinHandle};
 use mazurka_program::FailureKind;
 
 use super::arithmetic;
-use super::only::Own;
-use super::plan::{Component, MAX_LOCALS, MAX_PARTS, Member, Op, Peer, Plan, Slot, Take, Unfit, Value};
-use super::props::Props;
-use super::side::{Side, Thread, child};
+use super::encoded::EncodedOp;
+use super::log::{Log, Thread, child};
+use super::objects::SharedObjects;
+use super::plan::{
+    AccessKind, Component, MAX_LOCALS, MAX_PARTS, Member, Op, Peer, Plan, ReceiveArm, Slot, Unfit, Value,
+};
+use super::rust_ops::{OwnedObjects, SharedRustObjects};
 
 /// A local loop that goes on for so long is taken for endless.
 const MAX_LOCAL: u32 = 20_000;
 
+const NOT_HELD: Unfit = "an unlock of a lock that is not held";
+
 /// All that a thread needs.
 #[derive(Clone)]
-pub(super) struct Stage {
+pub(super) struct ThreadContext {
     pub plan: Arc<Plan>,
-    pub side: Arc<Side>,
-    pub props: Arc<Props>,
+    pub log: Arc<Log>,
+    pub objects: Arc<SharedObjects>,
     /// Whether what fails panics. Else it is noted, and an assertion that fails does not stop anybody.
     pub panics: bool,
 }
 
 /// What a thread is told when it is made.
-pub(super) struct Part {
+pub(super) struct ThreadStart {
     pub body: usize,
     pub args: [i64; 2],
     pub id: u64,
     pub mailbox: Option<Mailbox<Message>>,
-    pub own: Own,
+    pub owned: OwnedObjects,
 }
 
 /// Acts out a part to its end.
-pub(super) fn act(stage: &Stage, part: Part) {
-    let code = &stage.plan.bodies[part.body];
+pub(super) fn run_thread(context: &ThreadContext, start: ThreadStart) {
+    let code = &context.plan.bodies[start.body];
     let mut locals = [0; MAX_LOCALS];
-    locals[..part.args.len()].copy_from_slice(&part.args);
-    let mut actor = Actor {
-        stage,
-        thread: stage.side.enter(part.id),
-        mailbox: part.mailbox,
-        own: part.own,
+    locals[..start.args.len()].copy_from_slice(&start.args);
+    let mut thread = Interpreter {
+        context,
+        thread: context.log.enter(start.id),
+        mailbox: start.mailbox,
+        owned: start.owned,
         locals,
         handles: (0..code.handles).map(|_| Child::default()).collect(),
-        guards: (0..stage.plan.locks).map(|_| None).collect(),
-        readers: stage.plan.rwlocks.iter().map(|_| Vec::new()).collect(),
-        writers: stage.plan.rwlocks.iter().map(|_| None).collect(),
+        guards: (0..context.plan.locks).map(|_| None).collect(),
+        readers: context.plan.rwlocks.iter().map(|_| Vec::new()).collect(),
+        writers: context.plan.rwlocks.iter().map(|_| None).collect(),
         children: 0,
         local: 0,
     };
-    actor.run(&code.code);
+    thread.run(&code.code);
     // A lock that is held at the end stays so, as in the language: nobody gives it back.
-    actor.guards.into_iter().for_each(std::mem::forget);
-    actor.readers.into_iter().flatten().for_each(std::mem::forget);
-    actor.writers.into_iter().for_each(std::mem::forget);
+    thread.guards.into_iter().for_each(std::mem::forget);
+    thread.readers.into_iter().flatten().for_each(std::mem::forget);
+    thread.writers.into_iter().for_each(std::mem::forget);
 }
 
 /// A message: so many parts.
@@ -88,10 +93,10 @@ enum Flow {
 }
 
 /// A thread that acts a part out.
-pub(super) struct Actor<'a> {
-    pub stage: &'a Stage,
+pub(super) struct Interpreter<'a> {
+    pub context: &'a ThreadContext,
     thread: Thread,
-    pub own: Own,
+    pub owned: OwnedObjects,
     mailbox: Option<Mailbox<Message>>,
     /// On the stack: a loop that counts on the heap is taken for one that does nothing.
     locals: [i64; MAX_LOCALS],
@@ -104,7 +109,7 @@ pub(super) struct Actor<'a> {
     local: u32,
 }
 
-impl<'a> Actor<'a> {
+impl<'a> Interpreter<'a> {
     fn run(&mut self, code: &[Op]) -> Flow {
         for op in code {
             self.local += 1;
@@ -115,8 +120,8 @@ impl<'a> Actor<'a> {
                 Some(Flow::On) => {}
                 Some(flow) => return flow,
                 None => {
-                    assert!(!self.stage.panics, "arithmetic");
-                    self.stage.side.failed(FailureKind::Arithmetic, 0);
+                    assert!(!self.context.panics, "arithmetic");
+                    self.context.log.failed(FailureKind::Arithmetic, 0);
                     return Flow::End;
                 }
             }
@@ -129,25 +134,25 @@ impl<'a> Actor<'a> {
         self.handles[slot].handle.as_ref()
     }
 
-    /// A number of its own.
+    /// A number of its owned.
     pub fn number(&self) -> i64 {
         10 + (self.thread.id % 1_000_000) as i64
     }
 
     fn unfit(&mut self, why: Unfit) -> Flow {
-        self.stage.side.unfit(why);
+        self.context.log.unfit(why);
         Flow::End
     }
 
     fn failed(&mut self, kind: FailureKind) -> Flow {
-        self.stage.side.failed(kind, 0);
+        self.context.log.failed(kind, 0);
         Flow::End
     }
 
     /// An operation was done and gave a value.
     pub fn note(&mut self, value: i64) {
         self.local = 0;
-        self.stage.side.note(self.thread, value);
+        self.context.log.note(self.thread, value);
     }
 
     fn set(&mut self, slot: Option<Slot>, value: i64) {
@@ -183,95 +188,45 @@ impl<'a> Actor<'a> {
     fn op(&mut self, op: &Op) -> Option<Flow> {
         match op {
             Op::Local(slot, value) => self.locals[*slot] = self.value(value)?,
-            Op::Load(..)
-            | Op::Store(..)
-            | Op::FetchAdd { .. }
-            | Op::FetchSub { .. }
-            | Op::Swap { .. }
-            | Op::Cas { .. } => {
-                return self.access(op);
-            }
+            Op::Access(kind, at, value, dest) => return self.access(kind, at, value, *dest),
             Op::Lock(lock) => {
                 let lock = self.at(lock)?;
-                let guard = self.props().lock(lock).lock();
+                let guard = self.objects().locks[lock].lock();
                 self.took(lock, guard.unwrap_or_else(PoisonError::into_inner));
             }
             Op::Unlock(lock) => {
                 let lock = self.at(lock)?;
-                let Some(guard) = self.guards[lock].take() else {
-                    return Some(self.unfit("an unlock of a lock that is not held"));
-                };
+                let Some(guard) = self.guards[lock].take() else { return Some(self.unfit(NOT_HELD)) };
                 drop(guard);
                 self.note(0);
             }
             Op::TryLock(lock, dest) => {
                 let lock = self.at(lock)?;
-                match self.props().lock(lock).try_lock() {
-                    Ok(guard) => {
-                        self.took(lock, guard);
-                        self.set(*dest, 1);
-                    }
-                    Err(_) => {
-                        self.note(0);
-                        self.set(*dest, 0);
-                    }
-                }
-            }
-            Op::Wait { condvar, lock } => return self.wait(condvar, lock),
-            Op::Read(lock) => {
-                let guard = self.props().rwlock(*lock).read();
-                self.reads(*lock, guard.unwrap_or_else(PoisonError::into_inner));
-            }
-            Op::Write(lock) => {
-                let guard = self.props().rwlock(*lock).write();
-                self.writes(*lock, guard.unwrap_or_else(PoisonError::into_inner));
-            }
-            Op::TryRead(lock, dest) => {
-                let guard = self.props().rwlock(*lock).try_read().ok();
-                self.locals[*dest] = i64::from(guard.is_some());
+                let guard = self.objects().locks[lock].try_lock().ok();
+                self.set(*dest, i64::from(guard.is_some()));
                 match guard {
-                    Some(guard) => self.reads(*lock, guard),
+                    Some(guard) => self.took(lock, guard),
                     None => self.note(0),
                 }
             }
-            Op::TryWrite(lock, dest) => {
-                let guard = self.props().rwlock(*lock).try_write().ok();
-                self.locals[*dest] = i64::from(guard.is_some());
-                match guard {
-                    Some(guard) => self.writes(*lock, guard),
-                    None => self.note(0),
-                }
-            }
-            Op::DropRead(lock) => {
-                let Some(guard) = self.readers[*lock].pop() else {
-                    return Some(self.unfit("an unlock of a lock that is not held"));
-                };
-                drop(guard);
-                self.change(self.stage.plan.rwlocks[*lock], -1);
-            }
-            Op::DropWrite(lock) => {
-                let Some(guard) = self.writers[*lock].take() else {
-                    return Some(self.unfit("an unlock of a lock that is not held"));
-                };
-                drop(guard);
-                self.change(self.stage.plan.rwlocks[*lock], 1);
-            }
+            Op::Wait(condvar, lock) => return self.wait(condvar, lock),
+            Op::RwLock(op, lock, dest) => return self.rwlock(*op, *lock, *dest),
             Op::Park(token) => {
                 thread::park();
-                self.stage.side.wrote(*token, 0);
+                self.context.log.wrote(*token, 0);
                 self.note(0);
             }
             Op::Unpark { root, token } => {
-                match root.map(|root| self.props().thread(root)) {
+                match root.map(|root| self.objects().root(root).thread.clone()) {
                     None => thread::current().unpark(),
                     Some(Some(thread)) => thread.unpark(),
-                    Some(None) => self.stage.side.wrong(|| "an earlier thread is not there".to_owned()),
+                    Some(None) => self.context.log.wrong(|| "an earlier thread is not there".to_owned()),
                 }
-                self.stage.side.wrote(*token, 1);
+                self.context.log.wrote(*token, 1);
                 self.note(0);
             }
             Op::Notify { condvar, all } => {
-                let condvar = self.props().condvar(self.at(condvar)?);
+                let condvar = &self.objects().condvars[self.at(condvar)?];
                 if *all {
                     condvar.notify_all()
                 } else {
@@ -291,8 +246,8 @@ impl<'a> Actor<'a> {
             }
             Op::Assert(condition, number) => {
                 if self.value(condition)? == 0 {
-                    assert!(!self.stage.panics, "#{number}");
-                    self.stage.side.failed(FailureKind::Assertion, *number);
+                    assert!(!self.context.panics, "#{number}");
+                    self.context.log.failed(FailureKind::Assertion, *number);
                 }
             }
             Op::Assume(condition) => mazurka::assume(self.value(condition)? != 0),
@@ -318,7 +273,11 @@ impl<'a> Actor<'a> {
                 let (from, to) = (self.value(from)?, self.value(to)?);
                 return Some(self.count(*slot, from, to, *inclusive, code));
             }
-            Op::Only(only) => self.only(only),
+            Op::Rust(op, objects) => {
+                if let Some(value) = (op.perform)(self, *objects) {
+                    self.note(value);
+                }
+            }
             Op::Break => return Some(Flow::Break),
             Op::Continue => return Some(Flow::Continue),
         }
@@ -344,65 +303,58 @@ impl<'a> Actor<'a> {
         Flow::On
     }
 
-    pub fn props(&self) -> &'a Props {
-        &self.stage.props
+    pub fn objects(&self) -> &'a SharedObjects {
+        &self.context.objects
     }
 
-    fn access(&mut self, op: &Op) -> Option<Flow> {
-        let (props, side) = (self.props(), &self.stage.side);
-        match op {
-            Op::Load(slot, at) => {
-                let value = props.var(self.at(at)?).load(SeqCst);
-                self.note(value);
-                self.locals[*slot] = value;
+    pub fn rust(&self) -> &'a SharedRustObjects {
+        &self.context.objects.rust
+    }
+
+    fn access(&mut self, kind: &AccessKind, at: &Member, value: &Value, dest: Option<Slot>) -> Option<Flow> {
+        let (at, value) = (self.at(at)?, self.value(value)?);
+        let var = &self.objects().vars[at];
+        // What was there before, and what is there now if something was written.
+        let (before, after) = match kind {
+            AccessKind::Load => (var.load(SeqCst), None),
+            AccessKind::Store => {
+                var.store(value, SeqCst);
+                (0, Some(value))
             }
-            Op::Store(at, value) => {
-                let (at, value) = (self.at(at)?, self.value(value)?);
-                props.var(at).store(value, SeqCst);
-                side.wrote(at, value);
-                self.note(0);
-            }
-            Op::FetchAdd { at, value, dest } => {
-                let (at, value) = (self.at(at)?, self.value(value)?);
-                let before = props.var(at).fetch_add(value, SeqCst);
-                return Some(self.changed(at, before, before.checked_add(value), *dest));
-            }
-            Op::FetchSub { at, value } => {
-                let (at, value) = (self.at(at)?, self.value(value)?);
-                let before = props.var(at).fetch_sub(value, SeqCst);
-                return Some(self.changed(at, before, before.checked_sub(value), None));
-            }
-            Op::Swap { at, value, dest } => {
-                let (at, value) = (self.at(at)?, self.value(value)?);
-                let before = props.var(at).swap(value, SeqCst);
-                return Some(self.changed(at, before, Some(value), *dest));
-            }
-            Op::Cas { at, old, new, dest } => {
-                let (at, old, new) = (self.at(at)?, self.value(old)?, self.value(new)?);
-                let result = props.var(at).compare_exchange(old, new, SeqCst, SeqCst);
-                match result {
-                    Ok(before) => {
-                        if before != old {
-                            side.wrong(|| format!("an exchange of {old} found {before}"));
-                        }
-                        side.wrote(at, new);
-                        self.note(before);
+            AccessKind::FetchAdd | AccessKind::FetchSub => {
+                let (before, after) = match kind {
+                    AccessKind::FetchAdd => {
+                        let before = var.fetch_add(value, SeqCst);
+                        (before, before.checked_add(value))
                     }
-                    Err(before) => self.note(before),
+                    _ => {
+                        let before = var.fetch_sub(value, SeqCst);
+                        (before, before.checked_sub(value))
+                    }
+                };
+                if after.is_none() {
+                    return Some(self.unfit("an overflow"));
                 }
-                self.set(*dest, i64::from(result.is_ok()));
+                (before, after)
             }
-            _ => {}
+            AccessKind::Swap => (var.swap(value, SeqCst), Some(value)),
+            AccessKind::CompareExchange(old) => {
+                let old = self.value(old)?;
+                let result = var.compare_exchange(old, value, SeqCst, SeqCst);
+                let (Ok(before) | Err(before)) = result;
+                if result.is_ok() && before != old {
+                    self.context.log.wrong(|| format!("an exchange of {old} found {before}"));
+                }
+                (before, result.is_ok().then_some(value))
+            }
+        };
+        if let Some(after) = after {
+            self.context.log.wrote(at, after);
         }
-        Some(Flow::On)
-    }
-
-    fn changed(&mut self, at: usize, before: i64, after: Option<i64>, dest: Option<Slot>) -> Flow {
-        let Some(after) = after else { return self.unfit("an overflow") };
-        self.stage.side.wrote(at, after);
         self.note(before);
-        self.set(dest, before);
-        Flow::On
+        let exchanged = matches!(kind, AccessKind::CompareExchange(_));
+        self.set(dest, if exchanged { i64::from(after.is_some()) } else { before });
+        Some(Flow::On)
     }
 
     /// How often a lock was taken is what it guards.
@@ -412,24 +364,49 @@ impl<'a> Actor<'a> {
         self.guards[lock] = Some(guard);
     }
 
-    /// The variable that stands for something has another value now.
-    fn change(&mut self, at: usize, by: i64) {
-        let side = &self.stage.side;
-        side.wrote(at, side.holds(at) + by);
+    /// An operation on a reader-writer lock; the variable that stands for the lock has another value then.
+    fn rwlock(&mut self, op: EncodedOp, at: usize, dest: Option<Slot>) -> Option<Flow> {
+        let lock = &self.objects().rwlocks[at];
+        match op {
+            EncodedOp::Read | EncodedOp::TryRead => {
+                let guard = match op {
+                    EncodedOp::Read => Some(lock.read().unwrap_or_else(PoisonError::into_inner)),
+                    _ => lock.try_read().ok(),
+                };
+                self.set(dest, i64::from(guard.is_some()));
+                if let Some(guard) = guard {
+                    self.note(*guard);
+                    self.readers[at].push(guard);
+                    self.context.log.changed(self.context.plan.rwlocks[at], 1);
+                }
+            }
+            EncodedOp::Write | EncodedOp::TryWrite => {
+                let guard = match op {
+                    EncodedOp::Write => Some(lock.write().unwrap_or_else(PoisonError::into_inner)),
+                    _ => lock.try_write().ok(),
+                };
+                self.set(dest, i64::from(guard.is_some()));
+                if let Some(mut guard) = guard {
+                    *guard += 1;
+                    self.note(*guard);
+                    self.writers[at] = Some(guard);
+                    self.context.log.changed(self.context.plan.rwlocks[at], -1);
+                }
+            }
+            EncodedOp::DropRead => {
+                let Some(guard) = self.readers[at].pop() else { return Some(self.unfit(NOT_HELD)) };
+                drop(guard);
+                self.context.log.changed(self.context.plan.rwlocks[at], -1);
+            }
+            EncodedOp::DropWrite => {
+                let Some(guard) = self.writers[at].take() else { return Some(self.unfit(NOT_HELD)) };
+                drop(guard);
+                self.context.log.changed(self.context.plan.rwlocks[at], 1);
+            }
+            EncodedOp::Park | EncodedOp::Unpark => {}
+        }
         self.note(0);
-    }
-
-    fn reads(&mut self, lock: usize, guard: RwLockReadGuard<'a, i64>) {
-        self.note(*guard);
-        self.readers[lock].push(guard);
-        self.change(self.stage.plan.rwlocks[lock], 1);
-    }
-
-    fn writes(&mut self, lock: usize, mut guard: RwLockWriteGuard<'a, i64>) {
-        *guard += 1;
-        self.note(*guard);
-        self.writers[lock] = Some(guard);
-        self.change(self.stage.plan.rwlocks[lock], -1);
+        Some(Flow::On)
     }
 
     fn wait(&mut self, condvar: &Member, lock: &Member) -> Option<Flow> {
@@ -437,10 +414,10 @@ impl<'a> Actor<'a> {
         let Some(guard) = self.guards[lock].take() else {
             return Some(self.unfit("a wait without the lock"));
         };
-        if !self.props().pair(condvar, lock) {
+        if !self.objects().pair(condvar, lock) {
             return Some(self.unfit("a condition variable with two locks"));
         }
-        let guard = self.props().condvar(condvar).wait(guard);
+        let guard = self.objects().condvars[condvar].wait(guard);
         self.took(lock, guard.unwrap_or_else(PoisonError::into_inner));
         Some(Flow::On)
     }
@@ -450,11 +427,11 @@ impl<'a> Actor<'a> {
         for (value, arg) in values.iter_mut().zip(args) {
             *value = self.value(arg)?;
         }
-        let (address, mailbox) = self.stage.plan.mailboxes.then(mailbox).unzip();
-        let (stage, id) = (self.stage.clone(), child(self.thread.id, self.children));
+        let (address, mailbox) = self.context.plan.mailboxes.then(mailbox).unzip();
+        let (context, id) = (self.context.clone(), child(self.thread.id, self.children));
         self.children += 1;
-        let part = Part { body, args: values, id, mailbox, own: self.own.share() };
-        let spawned = thread::spawn(move || act(&stage, part));
+        let start = ThreadStart { body, args: values, id, mailbox, owned: self.owned.share(None) };
+        let spawned = thread::spawn(move || run_thread(&context, start));
         self.note(0);
         if let Some(slot) = handle {
             self.handles[slot] = Child { born: true, handle: Some(spawned), address };
@@ -468,7 +445,7 @@ impl<'a> Actor<'a> {
                 return Some(self.failed(FailureKind::InvalidSync));
             }
             Peer::Handle(slot) => self.handles[*slot].handle.take(),
-            Peer::Root(member) => self.props().take_root(self.at(member)?),
+            Peer::Root(member) => self.objects().root(self.at(member)?).handle.take(),
         };
         // What was joined before is not joined again: the language allows it, and it means nothing.
         if let Some(handle) = handle {
@@ -488,7 +465,7 @@ impl<'a> Actor<'a> {
                 return Some(self.failed(FailureKind::InvalidSync));
             }
             Peer::Handle(slot) => self.handles[*slot].address.as_ref(),
-            Peer::Root(member) => self.props().address(self.at(member)?),
+            Peer::Root(member) => self.objects().addresses.get(self.at(member)?),
         };
         if let Some(address) = address {
             address.send(message);
@@ -497,7 +474,7 @@ impl<'a> Actor<'a> {
         Some(Flow::On)
     }
 
-    fn receive(&mut self, arms: &[Take], timeout: Option<&[Op]>) -> Option<Flow> {
+    fn receive(&mut self, arms: &[ReceiveArm], timeout: Option<&[Op]>) -> Option<Flow> {
         let matches = |message: &Message| arms.iter().any(|arm| self.takes(arm, message));
         let taken = match (&self.mailbox, timeout) {
             (None, _) => return Some(self.unfit("a thread without a mailbox")),
@@ -510,7 +487,7 @@ impl<'a> Actor<'a> {
         };
         message.parts[..message.len].iter().for_each(|&part| self.note(part));
         let Some(arm) = arms.iter().find(|arm| self.takes(arm, &message)) else {
-            self.stage.side.wrong(|| "a message that does not match was received".to_owned());
+            self.context.log.wrong(|| "a message that does not match was received".to_owned());
             return Some(Flow::End);
         };
         for (part, &value) in arm.parts.iter().flatten().zip(&message.parts) {
@@ -521,7 +498,7 @@ impl<'a> Actor<'a> {
         Some(self.run(&arm.code))
     }
 
-    fn takes(&self, arm: &Take, message: &Message) -> bool {
+    fn takes(&self, arm: &ReceiveArm, message: &Message) -> bool {
         let Some(parts) = &arm.parts else { return true };
         parts.len() == message.len
             && parts.iter().zip(&message.parts).all(|(part, &value)| match part {

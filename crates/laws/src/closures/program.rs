@@ -1,4 +1,4 @@
-//! A plan as a program of the engine: a closure, and a run of it that also tells what its threads noted.
+//! A plan as a program of the engine: a closure, and a run of it that also tells what its threads logged.
 
 use std::cell::RefCell;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -11,23 +11,24 @@ use mazurka_program::{
     State, States, Stop,
 };
 
-use super::act::{Part, Stage, act};
-use super::only::Own;
+use super::interpreter::{ThreadContext, ThreadStart, run_thread};
+use super::log::{Log, child};
+use super::objects::{RootThread, SharedObjects, Storage, fits_statics};
 use super::plan::{Plan, Unfit};
-use super::props::{Props, Storage, fits_statics};
-use super::side::{Side, child};
+use super::rust_ops::OwnedObjects;
 use crate::random::Random;
 
 /// What the closure's own thread is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Main {
+pub(super) enum MainThread {
     /// It is the last root.
     Root,
     /// It makes the roots and comes to its end.
     Leaves,
     /// It makes the roots and joins them.
     Joins,
-    /// It makes the roots and looks whether they have come to their ends, which no process of the language does.
+    /// It makes the roots and looks whether they have come to their ends, which no process of the language
+    /// does.
     Looks,
     /// It makes the roots in a scope.
     Scope,
@@ -37,7 +38,7 @@ pub(super) enum Main {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     /// What the closure's own thread does when it has made the others.
-    pub main: Main,
+    pub main: MainThread,
     pub storage: Storage,
     /// What fails panics.
     pub panics: bool,
@@ -50,12 +51,12 @@ impl Shape {
         let last_is_joined = plan.roots.last().is_some_and(|root| root.joined_by.is_some());
         let any_is_joined = plan.roots.iter().any(|root| root.joined_by.is_some());
         let main = match random.below(12) {
-            0 => Main::Leaves,
-            1 => Main::Joins,
-            2 => Main::Looks,
-            3 if !any_is_joined => Main::Scope,
-            _ if last_is_joined => Main::Leaves,
-            _ => Main::Root,
+            0 => MainThread::Leaves,
+            1 => MainThread::Joins,
+            2 => MainThread::Looks,
+            3 if !any_is_joined => MainThread::Scope,
+            _ if last_is_joined => MainThread::Leaves,
+            _ => MainThread::Root,
         };
         let storage = [Storage::Rows, Storage::Rows, Storage::Boxes, Storage::Statics][random.below(4)];
         let storage =
@@ -64,13 +65,14 @@ impl Shape {
         Shape { main, storage, panics: random.one_in(5), bound }
     }
 
-    /// The name that a thread of the closure has as a process of the program. None for a thread that only makes others.
+    /// The name that a thread of the closure has as a process of the program. None for a thread that only
+    /// makes others.
     pub fn process(self, plan: &Plan, path: &[u32]) -> Option<Vec<u32>> {
         let last = plan.roots.len() as u32 - 1;
         match path {
-            [0] if self.main == Main::Root => Some(vec![last]),
+            [0] if self.main == MainThread::Root => Some(vec![last]),
             [0] => None,
-            [0, child, rest @ ..] if self.main == Main::Root && *child >= last => {
+            [0, child, rest @ ..] if self.main == MainThread::Root && *child >= last => {
                 Some([&[last, child - last], rest].concat())
             }
             [_, rest @ ..] => Some(rest.to_vec()),
@@ -80,11 +82,11 @@ impl Shape {
 }
 
 /// A plan to be acted out in some shape.
-pub(super) struct Show {
+pub(super) struct ClosureProgram {
     plan: Arc<Plan>,
     shape: Shape,
     closure: Box<dyn Closure>,
-    trouble: Arc<Mutex<Trouble>>,
+    errors: Arc<Mutex<RunErrors>>,
 }
 
 /// A closure of the library, whatever its type.
@@ -104,30 +106,30 @@ impl<P: Program<Run: 'static>> Closure for P {
 }
 
 thread_local! {
-    /// The notes of the run that is at work on this thread.
-    static NOTES: RefCell<Option<Arc<Side>>> = const { RefCell::new(None) };
+    /// The log of the run that is at work on this thread.
+    static LOG: RefCell<Option<Arc<Log>>> = const { RefCell::new(None) };
 }
 
-/// What no run should have.
+/// What kept runs from being compared.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trouble {
+pub(super) struct RunErrors {
     /// Why a run could not go on.
     pub stop: Option<Stop>,
     pub unfit: Option<Unfit>,
     pub wrong: Option<String>,
 }
 
-impl Show {
-    pub fn new(plan: Plan, shape: Shape) -> Show {
+impl ClosureProgram {
+    pub fn new(plan: Plan, shape: Shape) -> ClosureProgram {
         static CHECKER: LazyLock<Checker> = LazyLock::new(Checker::new);
         let plan = Arc::new(plan);
         let acted = plan.clone();
         let body = move || {
-            let side = NOTES.with_borrow(Clone::clone);
-            side.iter().for_each(|side| open(&acted, side, shape));
+            let log = LOG.with_borrow(Clone::clone);
+            log.iter().for_each(|log| main_thread(&acted, log, shape));
         };
         let closure = Box::new(mazurka::engine::program(&CHECKER, body));
-        Show { plan, shape, closure, trouble: Arc::default() }
+        ClosureProgram { plan, shape, closure, errors: Arc::default() }
     }
 
     pub fn plan(&self) -> &Plan {
@@ -140,67 +142,69 @@ impl Show {
 
     /// A run was refused, which was to be expected.
     pub fn forget_stop(&self) {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).stop = None;
+        self.errors.lock().unwrap_or_else(PoisonError::into_inner).stop = None;
     }
 
     /// What has gone wrong in runs so far.
-    pub fn trouble(&self) -> Trouble {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn errors(&self) -> RunErrors {
+        self.errors.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 /// What the closure does.
-fn open(plan: &Arc<Plan>, side: &Arc<Side>, shape: Shape) {
-    side.begin(&plan.vars);
+fn main_thread(plan: &Arc<Plan>, log: &Arc<Log>, shape: Shape) {
+    log.begin(&plan.vars);
     let (addresses, mut mailboxes): (Vec<_>, Vec<_>) = match plan.mailboxes {
         true => {
             plan.roots.iter().map(|_| mailbox()).map(|(address, mailbox)| (address, Some(mailbox))).unzip()
         }
         false => (Vec::new(), plan.roots.iter().map(|_| None).collect()),
     };
-    let props = Arc::new(Props::new(plan, shape.storage, addresses, side.clone()));
-    let stage = Stage { plan: plan.clone(), side: side.clone(), props, panics: shape.panics };
-    let mut own = Own::new(plan.needs, &stage.props.only, shape.bound);
-    let mut receiver = own.take_receiver();
-    let mut parts = plan.roots.iter().zip(&mut mailboxes).enumerate().map(|(k, (root, mailbox))| Part {
-        body: root.body,
-        args: [root.index.unwrap_or(0), 0],
-        id: child(0, k),
-        mailbox: mailbox.take(),
-        own: own.share().with_receiver(receiver.take()),
-    });
-    if shape.main == Main::Scope {
+    let objects = Arc::new(SharedObjects::new(plan, shape.storage, addresses, log.clone()));
+    let context = ThreadContext { plan: plan.clone(), log: log.clone(), objects, panics: shape.panics };
+    let mut owned = OwnedObjects::new(plan.needs, &context.objects.rust, shape.bound);
+    let mut receiver = owned.receiver.take();
+    let mut starts =
+        plan.roots.iter().zip(&mut mailboxes).enumerate().map(|(k, (root, mailbox))| ThreadStart {
+            body: root.body,
+            args: [root.index.unwrap_or(0), 0],
+            id: child(0, k),
+            mailbox: mailbox.take(),
+            owned: owned.share(receiver.take()),
+        });
+    if shape.main == MainThread::Scope {
         return thread::scope(|scope| {
-            for (k, part) in parts.enumerate() {
-                let stage_of_root = stage.clone();
-                let handle = scope.spawn(move || act(&stage_of_root, part));
-                stage.props.put_thread(k, handle.thread().clone());
+            for (k, start) in starts.enumerate() {
+                let of_root = context.clone();
+                let handle = scope.spawn(move || run_thread(&of_root, start));
+                context.objects.root(k).thread = Some(handle.thread().clone());
             }
         });
     }
-    let threads = plan.roots.len() - usize::from(shape.main == Main::Root);
+    let threads = plan.roots.len() - usize::from(shape.main == MainThread::Root);
     for k in 0..threads {
-        let (stage_of_root, Some(part)) = (stage.clone(), parts.next()) else { return };
-        let handle = thread::spawn(move || act(&stage_of_root, part));
-        stage.props.put_thread(k, handle.thread().clone());
-        stage.props.put_root(k, handle);
+        let (of_root, Some(start)) = (context.clone(), starts.next()) else { return };
+        let handle = thread::spawn(move || run_thread(&of_root, start));
+        let thread = Some(handle.thread().clone());
+        *context.objects.root(k) = RootThread { handle: Some(handle), thread };
     }
-    let last = parts.next();
-    drop(own);
-    if let Some(part) = last {
-        act(&stage, part);
+    let last = starts.next();
+    drop(owned);
+    if let Some(start) = last {
+        run_thread(&context, start);
     }
     let mine = |k: &usize| plan.roots[*k].joined_by.is_none();
-    if shape.main == Main::Looks {
-        let look = |k| stage.props.take_root(k).is_some_and(|handle| handle.is_finished());
+    let handle = |k: usize| context.objects.root(k).handle.take();
+    if shape.main == MainThread::Looks {
+        let look = |k| handle(k).is_some_and(|handle| handle.is_finished());
         let finished: Vec<bool> = (0..threads).filter(mine).map(look).collect();
-        let main = side.enter(child(0, MAIN));
-        finished.into_iter().for_each(|finished| side.note(main, i64::from(finished)));
+        let main = log.enter(child(0, MAIN));
+        finished.into_iter().for_each(|finished| log.note(main, i64::from(finished)));
     }
-    if shape.main == Main::Joins {
-        for handle in (0..threads).filter(mine).filter_map(|k| stage.props.take_root(k)) {
+    if shape.main == MainThread::Joins {
+        for handle in (0..threads).filter(mine).filter_map(handle) {
             if handle.join().is_err() && !shape.panics && !plan.needs.panics {
-                side.wrong(|| "a thread panicked".to_owned());
+                log.wrong(|| "a thread panicked".to_owned());
             }
         }
     }
@@ -209,15 +213,15 @@ fn open(plan: &Arc<Plan>, side: &Arc<Side>, shape: Shape) {
 /// What the closure's own thread is noted as, where it is no root.
 const MAIN: usize = 1_000;
 
-impl Program for Show {
-    type Run = ShowRun;
+impl Program for ClosureProgram {
+    type Run = ClosureRun;
 
-    fn start(&self, footprints: Footprints) -> ShowRun {
+    fn start(&self, footprints: Footprints) -> ClosureRun {
         let panics = self.shape.panics || self.plan.needs.panics;
-        let side = Arc::new(Side::new(self.plan.vars.len(), panics));
-        NOTES.set(Some(side.clone()));
+        let log = Arc::new(Log::new(self.plan.vars.len(), panics));
+        LOG.set(Some(log.clone()));
         let inner = self.closure.start(footprints);
-        let mut run = ShowRun { inner, side, failures: Vec::new(), trouble: self.trouble.clone() };
+        let mut run = ClosureRun { inner, log, failures: Vec::new(), errors: self.errors.clone() };
         run.note();
         run
     }
@@ -232,14 +236,14 @@ impl Program for Show {
 }
 
 /// A run of the closure.
-pub(super) struct ShowRun {
+pub(super) struct ClosureRun {
     inner: Box<dyn Run>,
-    side: Arc<Side>,
+    log: Arc<Log>,
     failures: Vec<Failure>,
-    trouble: Arc<Mutex<Trouble>>,
+    errors: Arc<Mutex<RunErrors>>,
 }
 
-impl ShowRun {
+impl ClosureRun {
     fn note(&mut self) {
         self.failures.clear();
         self.failures.extend(self.inner.failures().iter().cloned().map(|failure| match failure.kind {
@@ -247,17 +251,17 @@ impl ShowRun {
             FailureKind::Livelock => Failure { message: String::new(), ..failure },
             _ => failure,
         }));
-        self.side.failures(&mut self.failures);
-        let (unfit, wrong) = (self.side.is_unfit(), self.side.is_wrong());
+        self.log.failures(&mut self.failures);
+        let (unfit, wrong) = self.log.errors();
         if unfit.is_some() || wrong.is_some() {
-            let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-            trouble.unfit = trouble.unfit.or(unfit);
-            trouble.wrong = trouble.wrong.take().or(wrong);
+            let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+            errors.unfit = errors.unfit.or(unfit);
+            errors.wrong = errors.wrong.take().or(wrong);
         }
     }
 }
 
-impl Run for ShowRun {
+impl Run for ClosureRun {
     fn names(&self) -> &Names {
         self.inner.names()
     }
@@ -280,12 +284,12 @@ impl Run for ShowRun {
 
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
         // The execution may have to be begun again for it.
-        NOTES.set(Some(self.side.clone()));
+        LOG.set(Some(self.log.clone()));
         let result = self.inner.step(process, choice, label);
         self.note();
         if let Err(stop) = &result {
-            let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-            trouble.stop.get_or_insert_with(|| stop.clone());
+            let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+            errors.stop.get_or_insert_with(|| stop.clone());
         }
         result
     }
@@ -311,8 +315,8 @@ impl Run for ShowRun {
     }
 }
 
-impl States for ShowRun {
+impl States for ClosureRun {
     fn state(&self) -> State {
-        self.side.state()
+        self.log.state()
     }
 }
