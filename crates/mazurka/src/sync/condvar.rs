@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use mazurka_program::{AccessKind, Location, ProcessId, Stop};
 
 use super::guard::{MutexGuard, Right};
-use super::lock::{Acquire, Mode, poisoned_if};
+use super::lock::{Acquire, poisoned_if};
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::waiters::Waiter;
@@ -365,7 +365,7 @@ fn wait_model<'a, T>(
         operate(&mut wake_up, place);
         timed_out = wake_up.timed_out;
     }
-    let mut acquire = Acquire::new(lock, Mode::Lock);
+    let mut acquire = Acquire::<real::MutexGuard<'_, ()>>::new(lock);
     operate(&mut acquire, place);
     guard.held.regain(Right::Model(lock), place);
     (poisoned_if(acquire.poisoned, guard), timed_out)
