@@ -20,7 +20,7 @@ use mazurka_threads::sync::{self, Woken};
 use mazurka_threads::waiters::Spuriously;
 
 use super::guard::{MutexGuard, Right};
-use super::lock::{Acquire, Mode, poisoned_if};
+use super::lock::{Acquire, poisoned_if};
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::{Runtime, Whole, operate, with_runtime};
@@ -322,7 +322,7 @@ fn wait_model<'a, T>(
         operate(&mut wake_up, place);
         timed_out = wake_up.woken == Woken::TimedOut;
     }
-    let mut acquire = Acquire::new(lock, Mode::Lock);
+    let mut acquire = Acquire::<real::MutexGuard<'_, ()>>::new(lock);
     operate(&mut acquire, place);
     guard.held.regain(Right::Model(lock), place);
     (poisoned_if(acquire.poisoned, guard), timed_out)

@@ -24,10 +24,9 @@ pub(super) enum Right<R> {
 }
 
 /// What every guard is: the right to the data, given back when it is dropped.
-pub(super) struct Held<'a, T: ?Sized, R> {
+pub(super) struct Held<'a, T: ?Sized, R: RealGuard> {
     data: *const T,
     right: Right<R>,
-    mode: Mode,
     /// The poison of the lock outside of a check.
     poison: &'a AtomicBool,
     /// Whether the thread panicked already when it took the lock.
@@ -35,15 +34,14 @@ pub(super) struct Held<'a, T: ?Sized, R> {
     place: CallSite,
 }
 
-impl<'a, T: ?Sized, R> Held<'a, T, R> {
+impl<'a, T: ?Sized, R: RealGuard> Held<'a, T, R> {
     pub(super) fn new(
         data: *mut T,
         right: Right<R>,
-        mode: Mode,
         poison: &'a AtomicBool,
         place: CallSite,
     ) -> Held<'a, T, R> {
-        Held { data, right, mode, poison, panicking: std::thread::panicking(), place }
+        Held { data, right, poison, panicking: std::thread::panicking(), place }
     }
 
     /// In a check: the location of the lock.
@@ -75,35 +73,38 @@ impl<'a, T: ?Sized, R> Held<'a, T, R> {
     }
 
     /// A guard of the same data by another right.
-    pub(super) fn convert<S>(mut self, mode: Mode, right: impl FnOnce(R) -> S) -> Held<'a, T, S> {
+    pub(super) fn convert<S: RealGuard>(mut self, right: impl FnOnce(R) -> S) -> Held<'a, T, S> {
         let right = match self.take_right() {
             Right::Model(location) => Right::Model(location),
             Right::Real(real) => Right::Real(right(real)),
             Right::None => Right::None,
         };
         let Held { data, poison, panicking, place, .. } = self;
-        Held { data, right, mode, poison, panicking, place }
+        Held { data, right, poison, panicking, place }
     }
 }
 
-impl<T: ?Sized, R> Drop for Held<'_, T, R> {
+impl<T: ?Sized, R: RealGuard> Drop for Held<'_, T, R> {
     fn drop(&mut self) {
-        let poisons = self.mode != Mode::Read && !self.panicking && std::thread::panicking();
+        let poisons = R::MODE != Mode::Read && !self.panicking && std::thread::panicking();
         match self.right {
-            Right::Model(location) => {
-                operate(&mut Release { location, mode: self.mode, poisons }, self.place)
-            }
+            Right::Model(location) => operate(&mut Release::<R>::new(location, poisons), self.place),
             Right::Real(_) if poisons => self.poison.store(true, Ordering::Relaxed),
             Right::Real(_) | Right::None => {}
         }
     }
 }
 
+/// A guard of the standard library's.
+pub(super) trait RealGuard {
+    /// How its lock is taken.
+    const MODE: Mode;
+}
+
 /// A guard of the library's.
 pub(super) trait Guard<'a, T: ?Sized> {
     /// That of the standard library.
-    type Real;
-    const MODE: Mode;
+    type Real: RealGuard;
     fn new(held: Held<'a, T, Self::Real>) -> Self;
 }
 
@@ -118,9 +119,12 @@ macro_rules! guards {
         // SAFETY: a shared guard gives shared access to the data only.
         unsafe impl<T: ?Sized + Sync> Sync for $name<'_, T> {}
 
+        impl RealGuard for real::$name<'_, ()> {
+            const MODE: Mode = Mode::$mode;
+        }
+
         impl<'a, T: ?Sized> Guard<'a, T> for $name<'a, T> {
             type Real = real::$name<'a, ()>;
-            const MODE: Mode = Mode::$mode;
 
             fn new(held: Held<'a, T, Self::Real>) -> Self {
                 $name { held, variance: PhantomData }

@@ -12,13 +12,14 @@
 
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::Location as Caller;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use mazurka_program::{AccessKind, Location, ProcessId};
 
-use super::guard::{Guard, Held, Right};
+use super::guard::{Guard, Held, RealGuard, Right};
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{Operation, Step, Wait};
 use crate::runtime::statics::Home;
@@ -81,29 +82,29 @@ impl Mode {
 const BY_READERS: u32 = 1;
 
 /// Takes the lock; waits until it can, or tries to.
-pub(super) struct Acquire {
+pub(super) struct Acquire<R> {
     location: Location,
-    mode: Mode,
     tries: bool,
     acquired: bool,
     pub(super) poisoned: bool,
+    real: PhantomData<R>,
 }
 
-impl Acquire {
-    pub(super) fn new(location: Location, mode: Mode) -> Acquire {
-        Acquire { location, mode, tries: false, acquired: false, poisoned: false }
+impl<R: RealGuard> Acquire<R> {
+    pub(super) fn new(location: Location) -> Acquire<R> {
+        Acquire { location, tries: false, acquired: false, poisoned: false, real: PhantomData }
     }
 
     /// The step has the lock.
     fn take(&mut self, step: &mut Step<'_>) {
         self.acquired = true;
-        let taken = match self.mode {
+        let taken = match R::MODE {
             Mode::Read => step.peek(self.location) + 1,
             Mode::Lock | Mode::Write => EXCLUSIVE + u64::from(step.process.0),
         };
         step.set(self.location, taken);
         step.acquire(self.location);
-        if self.mode == Mode::Write {
+        if R::MODE == Mode::Write {
             step.acquire_part(self.location, BY_READERS);
         }
         step.acquired(self.location);
@@ -111,11 +112,11 @@ impl Acquire {
     }
 }
 
-impl Operation for Acquire {
+impl<R: RealGuard> Operation for Acquire<R> {
     fn wait(&self) -> Wait {
         match self.tries {
             true => Wait::Nothing,
-            false => Wait::Guard { location: self.location, until: self.mode.until() },
+            false => Wait::Guard { location: self.location, until: R::MODE.until() },
         }
     }
 
@@ -126,7 +127,7 @@ impl Operation for Acquire {
     fn perform(&mut self, step: &mut Step<'_>) {
         // A failed attempt counts as an access of the same kind, so that the label does not vary.
         step.touch(self.location, AccessKind::Update);
-        if !self.tries || self.mode.until().holds(step.peek(self.location)) {
+        if !self.tries || R::MODE.until().holds(step.peek(self.location)) {
             self.take(step);
         } else {
             step.note(|| "would block".to_owned());
@@ -135,7 +136,7 @@ impl Operation for Acquire {
 
     fn describe(&self, runtime: &Runtime) -> String {
         let attempt = if self.tries { "try_" } else { "" };
-        format!("{}.{attempt}{}()", runtime.name_of_location(self.location), self.mode.name())
+        format!("{}.{attempt}{}()", runtime.name_of_location(self.location), R::MODE.name())
     }
 
     fn waits_for(&self, runtime: &Runtime) -> (String, Vec<ProcessId>) {
@@ -162,17 +163,23 @@ fn holders(runtime: &Runtime, location: Location) -> Vec<ProcessId> {
 }
 
 /// Releases the lock, and poisons it if its holder panics.
-pub(super) struct Release {
-    pub(super) location: Location,
-    pub(super) mode: Mode,
-    pub(super) poisons: bool,
+pub(super) struct Release<R> {
+    location: Location,
+    poisons: bool,
+    real: PhantomData<R>,
 }
 
-impl Operation for Release {
+impl<R: RealGuard> Release<R> {
+    pub(super) fn new(location: Location, poisons: bool) -> Release<R> {
+        Release { location, poisons, real: PhantomData }
+    }
+}
+
+impl<R: RealGuard> Operation for Release<R> {
     fn perform(&mut self, step: &mut Step<'_>) {
-        let Release { location, mode, poisons } = *self;
+        let location = self.location;
         step.touch(location, AccessKind::Update);
-        match mode {
+        match R::MODE {
             Mode::Read => {
                 // A destructor must not panic, whatever an abandoned execution left here.
                 let left = step.peek(location).saturating_sub(1);
@@ -184,13 +191,18 @@ impl Operation for Release {
                 step.release(location);
             }
         }
-        if poisons {
+        if self.poisons {
             step.runtime.set_poisoned(location, true);
             step.note(|| "and poison it".to_owned());
         }
-        let acquired = &mut step.runtime.execution.acquired;
-        if let Some(at) = acquired.iter().rposition(|taken| (taken.0, taken.1) == (location, step.process)) {
-            acquired.remove(at);
+        // Of who has a lock to himself the cell tells; readers are known by this list alone.
+        if R::MODE != Mode::Lock {
+            let acquired = &mut step.runtime.execution.acquired;
+            let own =
+                |taken: &(Location, ProcessId, CallSite)| (taken.0, taken.1) == (location, step.process);
+            if let Some(at) = acquired.iter().rposition(own) {
+                acquired.remove(at);
+            }
         }
     }
 
@@ -247,7 +259,7 @@ impl<R: RealLock, T: ?Sized> Lock<R, T> {
         let place = Caller::caller();
         match self.location() {
             Some(location) => {
-                let mut acquire = Acquire::new(location, G::MODE);
+                let mut acquire = Acquire::<G::Real>::new(location);
                 operate(&mut acquire, place);
                 self.guard(Right::Model(location), acquire.poisoned, place)
             }
@@ -277,7 +289,7 @@ impl<R: RealLock, T: ?Sized> Lock<R, T> {
             };
             return Ok(self.guard(Right::Real(real), self.has_poison(), place)?);
         };
-        let mut attempt = Acquire { tries: true, ..Acquire::new(location, G::MODE) };
+        let mut attempt = Acquire::<G::Real> { tries: true, ..Acquire::new(location) };
         operate(&mut attempt, place);
         match attempt.acquired {
             true => Ok(self.guard(Right::Model(location), attempt.poisoned, place)?),
@@ -295,7 +307,7 @@ impl<R: RealLock, T: ?Sized> Lock<R, T> {
             Right::Model(location) => self.home.data(location, self.data.get()),
             Right::Real(_) | Right::None => self.home.outside(self.data.get()),
         };
-        poisoned_if(poisoned, G::new(Held::new(data, right, G::MODE, &self.poison, place)))
+        poisoned_if(poisoned, G::new(Held::new(data, right, &self.poison, place)))
     }
 
     #[track_caller]

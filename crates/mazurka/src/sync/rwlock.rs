@@ -11,7 +11,7 @@ use std::sync as real;
 use std::sync::{LockResult, TryLockResult};
 
 use super::guard::{Guard, RwLockReadGuard, RwLockWriteGuard};
-use super::lock::{Lock, Mode, RealLock, debug_data, downgrade, lock_type};
+use super::lock::{Lock, RealLock, debug_data, downgrade, lock_type};
 
 /// As [`std::sync::RwLock`]: poisoned by a panic of its writer.
 ///
@@ -59,7 +59,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
             // here.
             downgrade(location, guard.held.place());
         }
-        RwLockReadGuard::new(guard.held.convert(Mode::Read, real::RwLockWriteGuard::downgrade))
+        RwLockReadGuard::new(guard.held.convert(real::RwLockWriteGuard::downgrade))
     }
 }
 
