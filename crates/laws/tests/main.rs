@@ -9,6 +9,7 @@ mod laws;
 mod long;
 mod observers;
 mod oracle;
+mod portable;
 mod published;
 mod signals;
 mod states;

@@ -18,6 +18,7 @@ mod guard;
 mod local;
 mod mailbox;
 mod memory;
+mod portable;
 mod process;
 mod state;
 mod step;
@@ -26,7 +27,7 @@ mod sync;
 use std::sync::Arc;
 
 use mazurka_program::{Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet};
-use mazurka_program::{Receives, Run, States, Stop, Values};
+use mazurka_program::{PortableNames, Receives, Run, States, Stop, Values};
 
 use crate::code::{Image, Instr};
 use crate::dead::MayRead;
@@ -312,6 +313,10 @@ impl Run for LitmusRun {
     }
 
     fn receives(&self) -> Option<&dyn Receives> {
+        Some(self)
+    }
+
+    fn portable_names(&mut self) -> Option<&mut dyn PortableNames> {
         Some(self)
     }
 

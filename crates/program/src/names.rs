@@ -93,6 +93,16 @@ impl Names {
         found
     }
 
+    /// The process of that path, which gets a number if it has not been met. None for an empty path.
+    pub fn named(&mut self, path: &[u32]) -> Option<ProcessId> {
+        let mut process = None;
+        for &ordinal in path {
+            // Children have numbers in the order of their creation.
+            process = (0..=ordinal).map(|elder| self.child(process, elder)).last();
+        }
+        process
+    }
+
     /// Compares two processes by their names, parents before children.
     pub fn compare(&self, a: ProcessId, b: ProcessId) -> Ordering {
         if a == b {
@@ -265,6 +275,9 @@ mod tests {
         assert_eq!(names.display(child_of_b).to_string(), "1.0");
         assert_eq!(names.find(&[0, 0]), Some(child_of_a));
         assert_eq!(names.find(&[0, 1]), None);
+        let unmet = names.named(&[0, 2]);
+        assert_eq!((names.find(&[0, 2]), names.find(&[0, 1]).is_some()), (unmet, true));
+        assert_eq!((names.named(&[1, 0]), names.named(&[])), (Some(child_of_b), None));
         assert_eq!(names.compare(child_of_a, child_of_b), Ordering::Less);
     }
 

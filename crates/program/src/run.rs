@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use crate::{Failure, Guard, GuardId, Label, Names, ProcessId, ProcessSet};
-use crate::{Receives, Renaming, States, Values};
+use crate::{PortableNames, Receives, Renaming, States, Values};
 
 /// Which locations a label names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -114,6 +114,11 @@ pub trait Run: Any {
     /// and the same answer for the whole life of a run: once this was asked, a step that makes names matter
     /// [stops](Stop) the run.
     fn renaming(&mut self) -> Option<&mut dyn Renaming> {
+        None
+    }
+
+    /// Names that mean the same in another run of the program, if it has them.
+    fn portable_names(&mut self) -> Option<&mut dyn PortableNames> {
         None
     }
 

@@ -179,6 +179,11 @@ impl Groups {
         self.list.iter().find(|group| all(&group.1)).map(|group| group.0)
     }
 
+    /// The locations that a location stands for; none if it stands for no others.
+    pub fn members(&self, stands_for_all: Location) -> Option<&[Location]> {
+        self.list.iter().find(|group| group.0 == stands_for_all).map(|group| &group.1[..])
+    }
+
     /// Has what a loop read count as one, together with all that some of it counts as one with.
     pub fn merge(&mut self, stands_for_all: Location, reads: &[(Location, u64)]) {
         let mut merged: Vec<Location> = reads.iter().map(|read| read.0).collect();

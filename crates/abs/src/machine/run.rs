@@ -357,6 +357,10 @@ impl Run for AbsRun {
         Some(self)
     }
 
+    fn portable_names(&mut self) -> Option<&mut dyn mazurka_program::PortableNames> {
+        Some(self)
+    }
+
     fn renaming(&mut self) -> Option<&mut dyn mazurka_program::Renaming> {
         self.machine.renames = !self.machine.keeps_names;
         if self.machine.renames { Some(self) } else { None }

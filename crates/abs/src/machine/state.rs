@@ -11,6 +11,7 @@
 //! numbering them, names decide.
 
 mod canonical;
+mod portable;
 mod renaming;
 
 use std::collections::BTreeMap;

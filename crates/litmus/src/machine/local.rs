@@ -121,11 +121,16 @@ impl Machine {
         ))
     }
 
-    /// Creates a process that stands at the beginning of a body.
-    pub(super) fn create(&mut self, image: &Image, p: u32, parent: u32, body: u32, args: &[i64]) {
+    /// Makes room for a process that may be new.
+    pub(super) fn make_room(&mut self, p: u32) {
         while self.procs.len() <= p as usize {
             self.procs.push(super::Proc::absent());
         }
+    }
+
+    /// Creates a process that stands at the beginning of a body.
+    pub(super) fn create(&mut self, image: &Image, p: u32, parent: u32, body: u32, args: &[i64]) {
+        self.make_room(p);
         let code = &image.bodies[body as usize];
         let proc = &mut self.procs[p as usize];
         proc.core = super::process::Core {

@@ -98,11 +98,11 @@ impl Machine {
         *of(&mut self.procs[p as usize])
     }
 
-    fn exit_location(&mut self, p: u32) -> u32 {
+    pub(super) fn exit_location(&mut self, p: u32) -> u32 {
         self.location(p, |proc| &mut proc.exit_location)
     }
 
-    fn wake_location(&mut self, p: u32) -> u32 {
+    pub(super) fn wake_location(&mut self, p: u32) -> u32 {
         self.location(p, |proc| &mut proc.wake_location)
     }
 

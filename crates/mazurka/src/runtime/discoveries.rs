@@ -6,12 +6,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mazurka_program::{Location, ProcessId, Stop};
+use mazurka_program::{Location, LocationName, Stop};
 use mazurka_threads::spin::merge_disjoint;
 use rustc_hash::FxHashSet;
 
 use super::Runtime;
-use super::identity::{Base, OwnKind};
+use super::identity::OwnKind;
 use super::run::MAIN;
 
 /// What has been found out. Shared by the searches of one check.
@@ -27,7 +27,7 @@ struct Facts {
     arcs: FxHashSet<&'static str>,
     cells: bool,
     ends: bool,
-    groups: Vec<Vec<StableName>>,
+    groups: Vec<Vec<LocationName>>,
     /// Whether destructors panic when an execution is abandoned.
     bombs: bool,
     /// Whether that has made the thread of the operating system useless for the search.
@@ -51,15 +51,6 @@ impl Discoveries {
     }
 }
 
-/// What a location is named by, whatever the numbers of processes and locations in a run.
-#[derive(Clone, PartialEq, Eq)]
-struct StableName {
-    /// The path of the process that the base is about; empty if it is about none.
-    owner: Vec<u32>,
-    base: Base,
-    generation: usize,
-}
-
 impl Runtime {
     /// Takes over what was found out before.
     pub(super) fn follow(&mut self, discoveries: &Arc<Discoveries>) {
@@ -72,7 +63,8 @@ impl Runtime {
         let groups = facts.groups.clone();
         drop(facts);
         for group in groups {
-            let mut members: Vec<Location> = group.iter().map(|name| self.resolve(name)).collect();
+            let mut members: Vec<Location> =
+                group.iter().filter_map(|name| self.location_named(name)).collect();
             members.sort_unstable();
             let stands_for_all = self.own(MAIN, OwnKind::Group, members[0].0);
             self.search.groups.add(stands_for_all, members);
@@ -108,7 +100,8 @@ impl Runtime {
 
     /// From now on several locations count as one for those who spin on them.
     pub(super) fn discover_group(&mut self, locations: &[Location]) {
-        let mut group: Vec<StableName> = locations.iter().filter_map(|&at| self.stable_name(at)).collect();
+        let mut group: Vec<LocationName> =
+            locations.iter().filter_map(|&at| self.location_name(at)).collect();
         self.discover(|facts| {
             merge_disjoint(&mut facts.groups, &mut group, |group| group);
             facts.groups.push(group);
@@ -124,23 +117,5 @@ impl Runtime {
         (facts.bombs, facts.stranded) = (true, true);
         drop(facts);
         self.fail(Stop::BeginAgain);
-    }
-
-    /// The name of a location that means the same in every run.
-    fn stable_name(&self, location: Location) -> Option<StableName> {
-        let (base, generation) = self.search.table.name_of(location)?;
-        let owner = base.process().map_or_else(Vec::new, |process| self.search.names.path(process));
-        Some(StableName { owner, base: base.of_process(ProcessId(0)), generation })
-    }
-
-    /// The location of that name in this run.
-    fn resolve(&mut self, name: &StableName) -> Location {
-        let mut owner = None;
-        for &ordinal in &name.owner {
-            // Children have names in the order of their creation.
-            let siblings = (0..=ordinal).map(|ordinal| self.search.names.child(owner, ordinal));
-            owner = siblings.last();
-        }
-        self.search.table.named(name.base.of_process(owner.unwrap_or(ProcessId(0))), name.generation)
     }
 }

@@ -133,17 +133,6 @@ impl Base {
             Base::Static { .. } | Base::Copied { .. } => None,
         }
     }
-
-    /// The same of another process.
-    pub(super) fn of_process(mut self, other: ProcessId) -> Base {
-        match &mut self {
-            Base::Heap { process, .. } | Base::Stack { process, .. } | Base::Own { process, .. } => {
-                *process = other
-            }
-            Base::Static { .. } | Base::Copied { .. } => {}
-        }
-        self
-    }
 }
 
 /// The kinds of things that belong to processes.
@@ -164,7 +153,13 @@ pub(crate) enum OwnKind {
 }
 
 /// How many of them there are.
-pub(super) const OWN_KINDS: usize = OwnKind::Group as usize + 1;
+pub(super) const OWN_KINDS: usize = OwnKind::ALL.len();
+
+impl OwnKind {
+    /// All of them, in the order of their numbers.
+    pub(super) const ALL: [OwnKind; 6] =
+        [OwnKind::End, OwnKind::Token, OwnKind::Wake, OwnKind::Message, OwnKind::Handle, OwnKind::Group];
+}
 
 /// The names met so far. They stay from execution to execution.
 #[derive(Default)]

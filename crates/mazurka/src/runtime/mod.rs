@@ -21,6 +21,7 @@ pub(crate) mod leaks;
 pub(crate) mod operation;
 mod overflow;
 mod panics;
+mod portable;
 pub(crate) mod primitives;
 mod process;
 pub(crate) mod races;

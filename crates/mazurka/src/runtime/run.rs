@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use mazurka_explore::NotExhaustive;
 use mazurka_program::{
-    Failure, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Run, Stop,
+    Failure, Footprints, Guard, GuardId, Label, Names, PortableNames, ProcessId, ProcessSet, Program, Run,
+    Stop,
 };
 use mazurka_threads::replay::Prefixes;
 use std::panic::Location as Caller;
@@ -164,6 +165,10 @@ impl Run for ClosureRun {
     fn guard_holds_at(&self, guard: GuardId, depth: usize) -> bool {
         let Runtime { search, execution, .. } = &*self.runtime;
         search.guards.holds(guard, |location| execution.values.at_depth(location, depth as u32))
+    }
+
+    fn portable_names(&mut self) -> Option<&mut dyn PortableNames> {
+        Some(self)
     }
 
     fn failures(&self) -> &[Failure] {

@@ -22,6 +22,10 @@ impl Registry {
     pub(crate) fn new(partition: &mut Partition) -> Registry {
         Registry { location: partition.other(), shared: false }
     }
+
+    pub(crate) fn location(&self) -> Location {
+        self.location
+    }
 }
 
 /// A thread registers something, or looks at what was registered.

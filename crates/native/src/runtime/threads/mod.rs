@@ -3,6 +3,7 @@
 pub(crate) mod arrive;
 pub(crate) mod objects;
 pub(crate) mod operation;
+mod portable;
 pub(crate) mod races;
 pub(crate) mod run;
 pub(crate) mod runtime;

@@ -25,6 +25,19 @@ pub(crate) enum Class {
 }
 
 impl Class {
+    /// All of them.
+    pub(crate) const ALL: [Class; 9] = [
+        Class::Mutex,
+        Class::Condition,
+        Class::ReadWriteLock,
+        Class::Semaphore,
+        Class::Barrier,
+        Class::Once,
+        Class::Spinlock,
+        Class::Futex,
+        Class::StaticGuard,
+    ];
+
     /// As people call it.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -95,6 +108,16 @@ impl Objects {
             partition.other()
         });
         (Object { location, address, class }, is_new)
+    }
+
+    /// The location of an object, if it was met.
+    pub(crate) fn known(&self, address: usize, class: Class) -> Option<Location> {
+        self.locations.get(&(address, class)).copied()
+    }
+
+    /// Of which object a location is, if it is of one. Slow.
+    pub(crate) fn find(&self, location: Location) -> Option<(usize, Class)> {
+        self.locations.iter().find(|object| *object.1 == location).map(|object| *object.0)
     }
 
     /// Notes that an object is in a block of the heap. Says whether some execution has freed the block.

@@ -11,8 +11,8 @@ use std::cell::UnsafeCell;
 use std::rc::Rc;
 
 use mazurka_program::{
-    Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Receives,
-    Run, Stop,
+    Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, PortableNames, ProcessId, ProcessSet,
+    Program, Receives, Run, Stop,
 };
 use mazurka_threads::replay::Prefixes;
 
@@ -310,6 +310,10 @@ impl Run for NativeRun {
 
     fn guard_holds_at(&self, guard: GuardId, depth: usize) -> bool {
         self.mine().guard_holds_at(guard, depth as u32)
+    }
+
+    fn portable_names(&mut self) -> Option<&mut dyn PortableNames> {
+        Some(self)
     }
 
     fn receives(&self) -> Option<&dyn Receives> {
