@@ -67,12 +67,13 @@ pub enum NotExhaustive {
     Program(String),
     /// The program does what is not supported, or not under this algorithm.
     Unsupported(String),
-    /// An execution came back to a state that it had been in so many steps before, and the algorithm needs executions that
-    /// end. The search went on, but may have missed something.
+    /// An execution came back to a state that it had been in so many steps before, and the algorithm needs
+    /// executions that end. The search went on, but may have missed something.
     Cycle(usize),
     /// The algorithm needs what the program can't do: nothing was run.
     Lacks(Algorithm, Need),
-    /// The program has steps of which the algorithm is not proved to explore everything, though nothing is known to be missed.
+    /// The program has steps of which the algorithm is not proved to explore everything, though nothing is
+    /// known to be missed.
     NotProved,
     /// The algorithm never looks at everything ([`Algorithm::misses`]).
     ByDesign(Algorithm),

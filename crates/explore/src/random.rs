@@ -1,8 +1,9 @@
-//! `random`: random walks, for programs that are too large to be searched. Each step is one of those that can be taken, all
-//! equally likely, with an outcome drawn likewise. What fails is a failure; that nothing fails says nothing.
+//! `random`: random walks, for programs that are too large to be searched. Each step is one of those that can
+//! be taken, all equally likely, with an outcome drawn likewise. What fails is a failure; that nothing fails
+//! says nothing.
 //!
-//! The seed is that of [`Order::Shuffled`], 0 if the order is natural. The number of walks and the time are the limits of
-//! executions and time; without either there are [`WALKS`].
+//! The seed is that of [`Order::Shuffled`], 0 if the order is natural. The number of walks and the time are
+//! the limits of executions and time; without either there are [`WALKS`].
 
 use std::ops::ControlFlow;
 

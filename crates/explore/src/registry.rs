@@ -1,5 +1,5 @@
-//! The algorithms: their names, what they are in a line, what they need of a program, and where each is. All that lists
-//! algorithms (help, errors, documents) is made from this table or held to it.
+//! The algorithms: their names, what they are in a line, what they need of a program, and where each is. All
+//! that lists algorithms (help, errors, documents) is made from this table or held to it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -149,7 +149,8 @@ impl Algorithm {
         }
     }
 
-    /// What it needs of a program: one that can't do it is refused ([`NotExhaustive::Lacks`](crate::NotExhaustive::Lacks)).
+    /// What it needs of a program: one that can't do it is refused
+    /// ([`NotExhaustive::Lacks`](crate::NotExhaustive::Lacks)).
     pub fn needs(self) -> &'static [Need] {
         self.entry().needs
     }

@@ -1,5 +1,5 @@
-//! Names that travel: what one run tells of its locations another run understands, though it has met processes and
-//! locations in another order and so has given them other numbers.
+//! Names that travel: what one run tells of its locations another run understands, though it has met
+//! processes and locations in another order and so has given them other numbers.
 
 use std::path::Path;
 
@@ -12,7 +12,8 @@ use mazurka_program::{Footprints, Label, Location, LocationName, Program, Run};
 /// No walk is longer.
 const LONGEST: usize = 60;
 
-/// A step as another run can take it: who took it by path, which outcome it had, and the names of what it touched.
+/// A step as another run can take it: who took it by path, which outcome it had, and the names of what it
+/// touched.
 type PortableStep = (Vec<u32>, u32, Vec<LocationName>);
 
 /// Takes random steps from the start. None where the program has to be begun again, knowing more.
@@ -59,7 +60,8 @@ fn travel<R: Run>(run: &mut R, steps: &[PortableStep], what: &str) {
     }
 }
 
-/// Random walks of a run, when nothing new is found out on the way any more: labels are of one kind only from then on.
+/// Random walks of a run, when nothing new is found out on the way any more: labels are of one kind only from
+/// then on.
 fn walks<P: Program>(program: &P, random: &mut Random) -> (P::Run, Vec<Vec<PortableStep>>) {
     loop {
         let mut run = program.start(Footprints::Dynamic);
@@ -70,8 +72,8 @@ fn walks<P: Program>(program: &P, random: &mut Random) -> (P::Run, Vec<Vec<Porta
     }
 }
 
-/// Runs a program twice, and lets each run take the steps of the other. Says in how many of the steps the numbers of
-/// locations differed.
+/// Runs a program twice, and lets each run take the steps of the other. Says in how many of the steps the
+/// numbers of locations differed.
 fn check<P: Program>(program: impl Fn() -> P, what: &str, random: &mut Random) -> usize {
     let (one, other) = (program(), program());
     let ((mut one, mut walked), (mut other, more)) = (walks(&one, random), walks(&other, random));

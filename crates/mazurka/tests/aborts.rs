@@ -1,5 +1,5 @@
-//! Threads that abort: a failure of their check, and not the end of all others. A binary of its own, since the panic hook belongs
-//! to the whole process.
+//! Threads that abort: a failure of their check, and not the end of all others. A binary of its own, since
+//! the panic hook belongs to the whole process.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use mazurka::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -47,7 +47,8 @@ fn an_abort_is_a_failure() {
     });
     assert_aborted(&report);
 
-    // Whoever sets a hook takes away what the library hears of panics; what ends the process ends the check alone still.
+    // Whoever sets a hook takes away what the library hears of panics; what ends the process ends the check
+    // alone still.
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| ()));
     let report = Checker::new().run(|| {

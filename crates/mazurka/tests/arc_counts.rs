@@ -1,4 +1,5 @@
-//! Counts of `Arc`s, asked for where all that others do to them is past by the first execution: it matters all the same.
+//! Counts of `Arc`s, asked for where all that others do to them is past by the first execution: it matters
+//! all the same.
 
 use crate::brute::verify;
 use mazurka::cell::UnsafeCell;
@@ -96,7 +97,8 @@ fn a_weak_handle_within_the_value_is_one_like_others() {
         let unwrapped = Arc::try_unwrap(node).is_ok();
         format!("{unwrapped} {}", upgrading.join().unwrap())
     };
-    // Before the upgrade; after the other handle is gone; and in between, where the two that are left go in either order.
+    // Before the upgrade; after the other handle is gone; and in between, where the two that are left go in
+    // either order.
     verify(unwrap, 4, &["true false", "false true", "true true"]);
 }
 

@@ -44,7 +44,8 @@ fn any_handle_may_be_the_last() {
         thread::spawn(move || drop(b));
         drop(own);
     });
-    // Of the six orders, the two in which the first handle is dropped last are one: both others find it alive.
+    // Of the six orders, the two in which the first handle is dropped last are one: both others find it
+    // alive.
     assert_eq!(count, 5);
 }
 

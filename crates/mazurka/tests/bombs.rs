@@ -1,5 +1,5 @@
-//! Destructors that panic unless their thread has come to its goal. A thread that can't go on never does: what is dropped then
-//! is none of the program's business, and no verdict depends on it.
+//! Destructors that panic unless their thread has come to its goal. A thread that can't go on never does:
+//! what is dropped then is none of the program's business, and no verdict depends on it.
 
 use std::cell::Cell;
 

@@ -1,4 +1,5 @@
-//! Channels at the edges: the ends of bounded ones, panics, threads and objects that are not of the check, bounds of types.
+//! Channels at the edges: the ends of bounded ones, panics, threads and objects that are not of the check,
+//! bounds of types.
 
 use std::cell::Cell;
 use std::fmt::Debug;
@@ -81,8 +82,9 @@ fn nobody_makes_room() {
     assert!(text(0).contains("to be received from"), "{}", text(0));
 }
 
-/// A receive with a timeout from a rendezvous: it finds the offer; it is given the message while it waits, and goes on
-/// before or after the end of the sender; it gives up before the offer, and the sender waits in vain.
+/// A receive with a timeout from a rendezvous: it finds the offer; it is given the message while it waits,
+/// and goes on before or after the end of the sender; it gives up before the offer, and the sender waits in
+/// vain.
 #[test]
 fn a_rendezvous_with_a_timeout() {
     verify(

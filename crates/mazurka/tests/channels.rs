@@ -1,7 +1,7 @@
 //! Channels: what comes of small programs, how many executions they have, and no others.
 //!
-//! In the comments `s`, `r` and `t` are sends, receives and attempts to receive, `d` is the end of a sender and `R` that of
-//! the receiver; `a < b` says that `a` comes first.
+//! In the comments `s`, `r` and `t` are sends, receives and attempts to receive, `d` is the end of a sender
+//! and `R` that of the receiver; `a < b` says that `a` comes first.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -109,7 +109,8 @@ fn two_attempts_against_send() {
     );
 }
 
-/// An attempt takes what is there, in the order in which it was sent: 2 orders, with `t` before, between and after.
+/// An attempt takes what is there, in the order in which it was sent: 2 orders, with `t` before, between and
+/// after.
 #[test]
 fn try_recv_against_two_senders() {
     verify(
@@ -122,8 +123,8 @@ fn try_recv_against_two_senders() {
             senders.into_iter().for_each(|sender| sender.join().unwrap());
             told((received, from.try_iter().collect::<Vec<_>>()))
         },
-        // An attempt that takes the first message can't tell whether the second was sent. One that finds nothing reads
-        // that the first sender lives, and so it does.
+        // An attempt that takes the first message can't tell whether the second was sent. One that finds
+        // nothing reads that the first sender lives, and so it does.
         4,
         &["(Err(Empty), [1, 2])", "(Err(Empty), [2, 1])", "(Ok(1), [2])", "(Ok(2), [1])"],
     );
@@ -265,8 +266,8 @@ fn send_against_the_end_of_the_receiver() {
         2,
         &["Ok(())", "Err(SendError { .. })"],
     );
-    // So many send in time, in any order; the order of those who come too late does not matter. 1 + 2 + 2 of two,
-    // 1 + 3 + 6 + 6 of three.
+    // So many send in time, in any order; the order of those who come too late does not matter. 1 + 2 + 2 of
+    // two, 1 + 3 + 6 + 6 of three.
     let program = |senders: usize| {
         move || {
             let (to, from) = channel();
@@ -370,7 +371,8 @@ fn nobody_will_send() {
     assert!(report.text().contains("which is empty and has 1 sender"), "{}", report.text());
 }
 
-/// The room of 2: `s1 s2 d` and `r1 r2` in all orders with `s1 < r1` and `s2 < r2`. The room of 1: also `r1 < s2`.
+/// The room of 2: `s1 s2 d` and `r1 r2` in all orders with `s1 < r1` and `s2 < r2`. The room of 1: also `r1 <
+/// s2`.
 #[test]
 fn bounded_channels() {
     let program = |bound| {
@@ -400,7 +402,8 @@ fn competition_for_room() {
             senders.into_iter().for_each(|sender| sender.join().unwrap().unwrap());
             told(received)
         },
-        // Sender 1 first: s1 r1 s2 and then r2 d2 in 2 orders, with d1 in any of 5 places after s1. Or sender 2 first.
+        // Sender 1 first: s1 r1 s2 and then r2 d2 in 2 orders, with d1 in any of 5 places after s1. Or sender
+        // 2 first.
         20,
         &["[1, 2]", "[2, 1]"],
     );

@@ -1,6 +1,7 @@
 //! Futures and tasks: what comes of small programs, how many executions they have, and no others.
 //!
-//! In the comments `P` is a poll of a task's handle and `F` the end of the task; `W` is a wake-up and `Z` what uses it up.
+//! In the comments `P` is a poll of a task's handle and `F` the end of the task; `W` is a wake-up and `Z`
+//! what uses it up.
 
 use std::fmt::Debug;
 use std::future::{Future, pending, poll_fn, ready};
@@ -68,7 +69,8 @@ async fn fails() {
     panic!("oh");
 }
 
-/// A channel for one message, as in a textbook: the waker is left under the lock under which the message is looked for.
+/// A channel for one message, as in a textbook: the waker is left under the lock under which the message is
+/// looked for.
 struct Oneshot<T> {
     state: Mutex<(Option<T>, Option<Waker>)>,
 }
@@ -177,8 +179,8 @@ fn signalled(careful: bool) -> String {
     "signalled".to_owned()
 }
 
-/// `store < load`: set at the first look. `load < store`, and the waker is left before it is looked for; or after, and then
-/// nobody wakes.
+/// `store < load`: set at the first look. `load < store`, and the waker is left before it is looked for; or
+/// after, and then nobody wakes.
 #[test]
 fn a_lost_wake_up_is_found() {
     verify(|| signalled(false), 3, &["signalled", "deadlock"]);
@@ -192,8 +194,9 @@ fn a_lost_wake_up_is_found() {
     );
 }
 
-/// `store < load`: set at the first look. Else the waker is looked for before it is left, and the second look finds the
-/// flag; or after, and then the flag is set before the second look, so that the wake-up comes too late, or after it.
+/// `store < load`: set at the first look. Else the waker is looked for before it is left, and the second look
+/// finds the flag; or after, and then the flag is set before the second look, so that the wake-up comes too
+/// late, or after it.
 #[test]
 fn no_wake_up_is_lost_with_a_second_look() {
     verify(|| signalled(true), 4, &["signalled"]);
@@ -299,7 +302,8 @@ fn a_result_that_nobody_wants() {
             drop(spawn(async move { result }));
             told(drops.load(SeqCst))
         },
-        // The end of the task first: dropped with the handle. The handle first: dropped before or after the look.
+        // The end of the task first: dropped with the handle. The handle first: dropped before or after the
+        // look.
         3,
         &["0", "1"],
     );

@@ -48,7 +48,8 @@ fn what_is_forgotten_is_never_dropped_in_some_order() {
     assert_leaks(&report, "leaks.rs:38");
 }
 
-/// Weak handles on the way back, clones, values that are taken out, handles that threads take with them: all of it goes.
+/// Weak handles on the way back, clones, values that are taken out, handles that threads take with them: all
+/// of it goes.
 #[test]
 fn what_is_dropped_is_no_leak() {
     let report = run(|| {
@@ -80,8 +81,8 @@ fn what_a_waiting_thread_holds_is_no_leak() {
     assert_eq!(report.failures().next().map(|failure| failure.kind()), Some("deadlock"), "{report}");
 }
 
-/// Memory is known to leak only where the operating system shows the process its own. Raw pointers are what is often forgotten,
-/// and memory that leads to other memory is the point.
+/// Memory is known to leak only where the operating system shows the process its own. Raw pointers are what
+/// is often forgotten, and memory that leads to other memory is the point.
 #[cfg(all(feature = "allocator", target_os = "linux"))]
 #[allow(unsafe_code, clippy::vec_box, clippy::box_collection, clippy::redundant_allocation)]
 mod memory {
@@ -144,7 +145,8 @@ mod memory {
         next: *mut Link,
     }
 
-    /// A stack of links whose pop takes the head without looking whether it is still the one that it has read.
+    /// A stack of links whose pop takes the head without looking whether it is still the one that it has
+    /// read.
     fn stack(pop: fn(&AtomicPtr<Link>)) -> Report {
         run(move || {
             let head = AtomicPtr::new(ptr::null_mut());

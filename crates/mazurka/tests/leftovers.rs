@@ -8,8 +8,8 @@ use mazurka::{Checker, thread};
 
 #[test]
 fn a_thread_that_has_not_begun_has_no_stack() {
-    // The closure ends first, so its stack goes to another thread in the next execution, and that of the child to it.
-    // What it makes while the child is about to begin is its own nevertheless.
+    // The closure ends first, so its stack goes to another thread in the next execution, and that of the
+    // child to it. What it makes while the child is about to begin is its own nevertheless.
     let report = Checker::new().run(|| {
         let shared = Arc::new(AtomicUsize::new(0));
         let other = shared.clone();

@@ -1,4 +1,5 @@
-//! The library as programs use it, in one binary. What ends the process or is about its environment runs the binary again.
+//! The library as programs use it, in one binary. What ends the process or is about its environment runs the
+//! binary again.
 
 mod arc_counts;
 mod arcs;

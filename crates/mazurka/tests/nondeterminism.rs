@@ -31,7 +31,8 @@ fn assert_noticed(report: &Report) {
 
 #[test]
 fn a_choice_from_more_or_fewer_numbers() {
-    // Whether an order of steps is reversed before or after the choice, each number that is tried is one that there is.
+    // Whether an order of steps is reversed before or after the choice, each number that is tried is one that
+    // there is.
     for counts in [[1, 3], [3, 1], [3, 2], [2, 3]] {
         let report = run(move |before| {
             let shared = Arc::new(AtomicUsize::new(0));

@@ -1,5 +1,5 @@
-//! What other checkers of Rust get wrong, with the true sets of outcomes; and the exact numbers of executions on the
-//! programs by which they are compared.
+//! What other checkers of Rust get wrong, with the true sets of outcomes; and the exact numbers of executions
+//! on the programs by which they are compared.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex as StdMutex;
@@ -264,8 +264,8 @@ fn one_execution_a_class() {
     assert_eq!(count(|| producers(3, 2)), 90);
 }
 
-/// Takes less than a second in a release build on a machine that does nothing else; here it must end within a bound that
-/// a busy machine meets without optimisation of the last degree.
+/// Takes less than a second in a release build on a machine that does nothing else; here it must end within a
+/// bound that a busy machine meets without optimisation of the last degree.
 fn count_quickly(expected: u64, closure: impl Fn() + Send + Sync + 'static) {
     let begin = Instant::now();
     assert_eq!(count(closure), expected);

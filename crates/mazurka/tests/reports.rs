@@ -1,6 +1,7 @@
 //! What reports say: each program of `golden/programs.rs` against the report beside it.
 //!
-//! `MAZURKA_BLESS=1 cargo test -p mazurka --test main reports` writes the reports anew. Read the difference before you keep it.
+//! `MAZURKA_BLESS=1 cargo test -p mazurka --test main reports` writes the reports anew. Read the difference
+//! before you keep it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -271,7 +272,8 @@ mod attribute {
     }
 }
 
-/// What a closure does is not told as a state, nor are its messages by what would be received: nothing is run, and it is no pass.
+/// What a closure does is not told as a state, nor are its messages by what would be received: nothing is
+/// run, and it is no pass.
 #[test]
 fn algorithms_that_closures_cannot_have_are_refused_by_name() {
     for algorithm in ["optimal+observers", "source+context", "convergent"] {

@@ -228,7 +228,8 @@ fn a_loop_with_calls_is_recognised_in_the_same_iteration_in_every_execution() {
 
 #[test]
 fn what_others_do_to_objects_on_the_stack_of_a_loop_does_not_matter() {
-    // The flag is seen at once, after one vain look, or after two, whenever the thread gets to the other objects.
+    // The flag is seen at once, after one vain look, or after two, whenever the thread gets to the other
+    // objects.
     let check = |seed: u64| {
         let report = Checker::new().seed(seed).run(|| {
             let (flag, other, lock) = (AtomicBool::new(false), AtomicUsize::new(0), Mutex::new(0));

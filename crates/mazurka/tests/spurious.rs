@@ -39,7 +39,8 @@ fn a_weak_exchange_fails_of_itself_only_if_told() {
     assert!(report.executions() > few, "{few}: {report}");
 }
 
-/// A thread that is alone: its exchange succeeds, or fails once. A loop around it is not taken for one that waits.
+/// A thread that is alone: its exchange succeeds, or fails once. A loop around it is not taken for one that
+/// waits.
 #[test]
 fn an_exchange_fails_of_itself_once() {
     let report = Checker::new().spurious_failures(true).run(|| {

@@ -1,5 +1,5 @@
-//! What is easy to get wrong when threads are coroutines: panics, statics, thread-local variables, stacks that are left
-//! behind, and wrong use. After each of them the next check is as good as before.
+//! What is easy to get wrong when threads are coroutines: panics, statics, thread-local variables, stacks
+//! that are left behind, and wrong use. After each of them the next check is as good as before.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,5 +1,5 @@
-//! The thread of the operating system that checks run on: another than the one that calls, kept for the next check, and given
-//! up if a check leaves something undone on it.
+//! The thread of the operating system that checks run on: another than the one that calls, kept for the next
+//! check, and given up if a check leaves something undone on it.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};

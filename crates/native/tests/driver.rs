@@ -1,5 +1,5 @@
-//! What compilers do not announce is seen all the same, or refused: for each hole a program that has fewer executions, or
-//! another verdict, without its remedy. And library functions do what they should.
+//! What compilers do not announce is seen all the same, or refused: for each hole a program that has fewer
+//! executions, or another verdict, without its remedy. And library functions do what they should.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::ops::ControlFlow;

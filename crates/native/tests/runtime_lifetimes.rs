@@ -1,5 +1,5 @@
-//! Locks, threads and handlers that begin, end and begin again: what is done to them too late or twice is found in whatever order
-//! the others go on, and what is put where another has been is a new one.
+//! Locks, threads and handlers that begin, end and begin again: what is done to them too late or twice is
+//! found in whatever order the others go on, and what is put where another has been is a new one.
 
 use crate::runtime_support::{Row, Scratch, agreed, build, check_all, compilers};
 use mazurka_native::runtime::{Options, Races, load};

@@ -372,12 +372,14 @@ const ROWS: &[Row] = &[
     ),
 ];
 
-/// Name, executions, deadlocks, failures and text of programs whose waits may end of themselves, one of each thread.
+/// Name, executions, deadlocks, failures and text of programs whose waits may end of themselves, one of each
+/// thread.
 const OF_THEMSELVES: [(&str, usize, usize, &[FailureKind], &str); 4] = [
     ("if", 4, 0, &[Assertion], "if (!ready) pthread_cond_wait(&c, &m); assert(ready);"),
     ("while", 4, 0, &[], "while (!ready) pthread_cond_wait(&c, &m); assert(ready);"),
     (
-        // 1 where nobody waits, 1 with the signal, 6 after a timeout (of which 5 wait again), 4 after a wake-up of itself.
+        // 1 where nobody waits, 1 with the signal, 6 after a timeout (of which 5 wait again), 4 after a
+        // wake-up of itself.
         "with a timeout",
         12,
         0,

@@ -1,4 +1,5 @@
-//! Executions that begin where a snapshot was made are those that begin at the start: the same classes, failures and output.
+//! Executions that begin where a snapshot was made are those that begin at the start: the same classes,
+//! failures and output.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -28,8 +29,8 @@ impl Monitor<NativeRun> for Executions {
     }
 }
 
-/// The executions of a program under each algorithm, and how many there were. Each is repeated from the start to see whether
-/// it does the same.
+/// The executions of a program under each algorithm, and how many there were. Each is repeated from the start
+/// to see whether it does the same.
 fn executions(built: &Built, races: Races, snapshots: bool) -> Vec<(Counts, Executions)> {
     let program = load(built, Options { races, snapshots, self_check: 1, ..Options::default() }).unwrap();
     let searches = [

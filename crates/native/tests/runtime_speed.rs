@@ -1,4 +1,5 @@
-//! How fast executions are, in CPU time: `cargo test --release -p mazurka-native --test main runtime_speed -- --ignored --nocapture`.
+//! How fast executions are, in CPU time: `cargo test --release -p mazurka-native --test main runtime_speed --
+//! --ignored --nocapture`.
 
 use crate::runtime_support::{Scratch, build, cpu_time, program, search};
 use mazurka_native::runtime::{Options, Races, load};

@@ -1,4 +1,5 @@
-//! Programs that do not come to an end, that do not repeat themselves, that touch memory unannounced; and C++.
+//! Programs that do not come to an end, that do not repeat themselves, that touch memory unannounced; and
+//! C++.
 
 use std::time::Duration;
 

@@ -1,9 +1,10 @@
 //! Names that travel: the same in another run of the program, in another thread, process or machine.
 //!
-//! Processes and locations are small numbers, given in the order in which a run meets them, so that one number means
-//! different things in two runs. Whoever hands work to another run (a schedule, what is known of a location) tells
-//! them by name: a process by its path in the creation tree, a location by the process that it belongs to, if any, and
-//! words of the front end. Names are asked for when work changes hands, never while steps are taken.
+//! Processes and locations are small numbers, given in the order in which a run meets them, so that one
+//! number means different things in two runs. Whoever hands work to another run (a schedule, what is known of
+//! a location) tells them by name: a process by its path in the creation tree, a location by the process that
+//! it belongs to, if any, and words of the front end. Names are asked for when work changes hands, never
+//! while steps are taken.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +13,8 @@ use crate::Location;
 
 /// The name of a location.
 ///
-/// As text: the path of the process, a colon, and the words: `0.1:3.16`, or `:7` for what belongs to no process.
+/// As text: the path of the process, a colon, and the words: `0.1:3.16`, or `:7` for what belongs to no
+/// process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LocationName {
     /// The path of the process that it belongs to; empty if it belongs to none.
@@ -77,8 +79,9 @@ pub trait PortableNames {
     /// The name of a location that this run has met; none if it has not.
     fn location_name(&self, location: Location) -> Option<LocationName>;
 
-    /// The location of that name, which gets a number if the run has not met it. None if it can't be met yet, since the
-    /// run has not found out what makes it a location (that memory is shared, say), or if it is no name of the program's.
+    /// The location of that name, which gets a number if the run has not met it. None if it can't be met yet,
+    /// since the run has not found out what makes it a location (that memory is shared, say), or if it is no
+    /// name of the program's.
     fn location_named(&mut self, name: &LocationName) -> Option<Location>;
 }
 

@@ -47,8 +47,8 @@ pub fn json(report: &Report) -> String {
     object(&fields)
 }
 
-/// The comparison as one JSON object, of the schema `docs/schema/compare.schema.json`. There is no verdict where
-/// an algorithm is wrong.
+/// The comparison as one JSON object, of the schema `docs/schema/compare.schema.json`. There is no verdict
+/// where an algorithm is wrong.
 pub fn comparison_json(comparison: &Comparison) -> String {
     object(&[
         ("schema", text(SCHEMA)),

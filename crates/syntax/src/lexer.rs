@@ -8,8 +8,8 @@ use logos::{Lexer, Logos, Skip};
 
 use crate::{Diagnostic, Span};
 
-/// A token of a language, as [`tokens`](crate::tokens) declares it; what names, numbers and texts say is in the
-/// source.
+/// A token of a language, as [`tokens`](crate::tokens) declares it; what names, numbers and texts say is in
+/// the source.
 pub trait Token: TokenWords + Eq + for<'s> Logos<'s, Source = str, Extras = (), Error = Fault> {
     /// A name.
     const NAME: Self;

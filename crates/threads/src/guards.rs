@@ -1,8 +1,8 @@
 //! Guards: what steps wait for that another thread can undo.
 //!
-//! A guard has a number, the same in all executions of a search, so that the search can ask about it whenever it
-//! likes. It reads one location, or, for a spin loop, all that the loop read; those count as one location (see
-//! [`crate::spin`]).
+//! A guard has a number, the same in all executions of a search, so that the search can ask about it whenever
+//! it likes. It reads one location, or, for a spin loop, all that the loop read; those count as one location
+//! (see [`crate::spin`]).
 
 use mazurka_program::{Guard, GuardId, Location};
 

@@ -1,24 +1,27 @@
 //! Data races: accesses of one location, one of them a write and one of them not atomic, that nothing orders.
 //!
-//! What orders them is synchronisation: an atomic write with release that is read with acquire, a lock that is given
-//! back and taken, a thread that is created or joined, a message. That is less than the order of dependent steps, in
-//! which every read comes after the write that it reads. Each thread has a vector clock. Who promises an order
-//! *releases* the clock of its thread to a part of a location, and another *acquires* what was released there. What is
-//! released by several is joined, but for stores of atomics, which begin anew. Whatever says nothing orders nothing.
+//! What orders them is synchronisation: an atomic write with release that is read with acquire, a lock that
+//! is given back and taken, a thread that is created or joined, a message. That is less than the order of
+//! dependent steps, in which every read comes after the write that it reads. Each thread has a vector clock.
+//! Who promises an order *releases* the clock of its thread to a part of a location, and another *acquires*
+//! what was released there. What is released by several is joined, but for stores of atomics, which begin
+//! anew. Whatever says nothing orders nothing.
 //!
-//! Atomics follow C++20. A location has what its last store released, joined by what read-modify-writes released since:
-//! they continue its release sequence, whatever their ordering, and a store ends it, also one of the same thread, unless
-//! the program's standard is an older one ([`Races::own_stores_continue`]). What is read without acquire waits for an
-//! acquire fence; what a release fence left is released by writes that release nothing.
+//! Atomics follow C++20. A location has what its last store released, joined by what read-modify-writes
+//! released since: they continue its release sequence, whatever their ordering, and a store ends it, also one
+//! of the same thread, unless the program's standard is an older one ([`Races::own_stores_continue`]). What
+//! is read without acquire waits for an acquire fence; what a release fence left is released by writes that
+//! release nothing.
 //!
-//! Who acquires from whom follows from who reads from whom, so if accesses race in one execution, they race in all that
-//! are equivalent to it; where steps that release to one part are independent, joins commute.
+//! Who acquires from whom follows from who reads from whom, so if accesses race in one execution, they race
+//! in all that are equivalent to it; where steps that release to one part are independent, joins commute.
 
 use mazurka_program::{Location, ProcessId};
 
 use crate::lifetime::{Entry, ExecutionState, SavedSparse, Sparse};
 
-/// How far each thread had come. The own one counts on when something is released: what is done later was not.
+/// How far each thread had come. The own one counts on when something is released: what is done later was
+/// not.
 type Clock = Vec<u32>;
 
 /// Some locations are released to in several ways, of which not everybody acquires all: a number for each.
@@ -120,7 +123,8 @@ impl Clocks {
 #[derive(Debug)]
 struct Known<P> {
     released: Vec<(Part, Clock)>,
-    /// What each thread has released to it that its own stores continue; nothing where others have stored since.
+    /// What each thread has released to it that its own stores continue; nothing where others have stored
+    /// since.
     heads: Vec<(ProcessId, Clock)>,
     /// The last accesses that are not atomic, one of each kind and thread.
     plain: Vec<Seen<P>>,
@@ -167,7 +171,8 @@ impl<P: Clone> Entry for Known<P> {
 pub struct Races<P> {
     /// Whether anything is to be known: the front end asks before it tells.
     pub enabled: bool,
-    /// Whether a store of the thread that released continues the release sequence, whatever its order: as before C++20.
+    /// Whether a store of the thread that released continues the release sequence, whatever its order: as
+    /// before C++20.
     pub own_stores_continue: bool,
     /// Whether a store was met, in whatever execution, for which that makes a difference.
     pub stored_after_release: bool,
@@ -300,7 +305,8 @@ impl<P: Copy> Races<P> {
         self.tick_if(did != Atomic::Read, process);
     }
 
-    /// A thread takes over what was released to a location, and releases to it, as far as the operation does so.
+    /// A thread takes over what was released to a location, and releases to it, as far as the operation does
+    /// so.
     pub fn synchronise(&mut self, process: ProcessId, location: Location, did: Atomic, order: Order) {
         self.exchange(process, location, did, order);
         self.tick_if(did != Atomic::Read, process);
@@ -365,8 +371,8 @@ impl<P: Copy> Races<P> {
         Seen { process, at, place, write }
     }
 
-    /// An access is made: those that race with it are added to a list, plain ones before atomic ones and writes before
-    /// reads, and it is noted as the last of its kind and thread.
+    /// An access is made: those that race with it are added to a list, plain ones before atomic ones and
+    /// writes before reads, and it is noted as the last of its kind and thread.
     pub fn meet(&mut self, location: Location, seen: Seen<P>, atomic: bool, racing: &mut Vec<Seen<P>>) {
         self.clocks(seen.process);
         let now = &self.clocks[seen.process.index()].now;

@@ -1,8 +1,8 @@
 //! What is noted of the steps taken, so that they can be taken again.
 //!
-//! To go back is to begin again, from the start or from a snapshot, and to take the steps of a script once more, each
-//! compared with what it was. That is put off until the next step, so what the search asks in the meantime is answered
-//! from notes.
+//! To go back is to begin again, from the start or from a snapshot, and to take the steps of a script once
+//! more, each compared with what it was. That is put off until the next step, so what the search asks in the
+//! meantime is answered from notes.
 
 use mazurka_program::{Access, Label, ProcessId, ProcessSet};
 

@@ -1,7 +1,7 @@
 //! Who is there, who can take a step, who waits, and how far the execution has come.
 //!
-//! A thread that has come to an operation is *enabled*, or, if the operation can wait, *guarded*: whether it is enabled
-//! is then asked again after each step that changed something which others may wait for.
+//! A thread that has come to an operation is *enabled*, or, if the operation can wait, *guarded*: whether it
+//! is enabled is then asked again after each step that changed something which others may wait for.
 
 use mazurka_program::{Failure, ProcessId, ProcessSet};
 

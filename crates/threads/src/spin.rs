@@ -1,13 +1,13 @@
 //! Spin loops: who reads the same over and over waits for it to change.
 //!
-//! A thread that comes to an operation in the very state in which it was there before, having changed nothing since,
-//! will do the same again as long as what it read stays the same. So it waits, as at a guard, until some of it changes.
-//! What the state of a thread is, and which parts of it others may change, is the front end's affair; here is what
-//! loops have in common.
+//! A thread that comes to an operation in the very state in which it was there before, having changed nothing
+//! since, will do the same again as long as what it read stays the same. So it waits, as at a guard, until
+//! some of it changes. What the state of a thread is, and which parts of it others may change, is the front
+//! end's affair; here is what loops have in common.
 //!
-//! A loop that reads several locations waits for all of them at once. A guard reads one location, so these count as
-//! one ([`Groups`]), which whoever writes one of them writes too. That changes labels: the search begins again when a
-//! group is found.
+//! A loop that reads several locations waits for all of them at once. A guard reads one location, so these
+//! count as one ([`Groups`]), which whoever writes one of them writes too. That changes labels: the search
+//! begins again when a group is found.
 
 use mazurka_program::{Access, AccessKind, Label, Location};
 
@@ -24,8 +24,8 @@ struct Read<P> {
     value: u64,
 }
 
-/// What a thread has read since it changed something, and a state in which it was on the way. `P` is where operations
-/// are, `S` the state of a thread.
+/// What a thread has read since it changed something, and a state in which it was on the way. `P` is where
+/// operations are, `S` the state of a thread.
 #[derive(Debug)]
 pub struct LoopDetector<P, S> {
     reads: Vec<Read<P>>,
@@ -66,8 +66,8 @@ impl<P: Copy + PartialEq, S> LoopDetector<P, S> {
         self.taken = None;
     }
 
-    /// The thread has read a location, or changed it to what it was. Where it has read too much for a loop that is
-    /// recognised, all is forgotten and this read is the first.
+    /// The thread has read a location, or changed it to what it was. Where it has read too much for a loop
+    /// that is recognised, all is forgotten and this read is the first.
     #[inline]
     pub fn note(&mut self, place: P, location: Location, value: u64) {
         if self.reads.len() >= MAX_READS {
@@ -120,8 +120,8 @@ impl<P: Copy + PartialEq, S> LoopDetector<P, S> {
         write(&mut self.state);
     }
 
-    /// What was read since the state was taken; none if that is nothing, or if something changed on the way, so that
-    /// only another iteration will show.
+    /// What was read since the state was taken; none if that is nothing, or if something changed on the way,
+    /// so that only another iteration will show.
     pub fn iteration(&self) -> Option<Reads> {
         let since = self.taken.map_or(self.reads.len(), |taken| taken.1);
         let mut reads: Reads = self.reads[since..].iter().map(|read| (read.location, read.value)).collect();
@@ -155,7 +155,8 @@ impl<P: Copy, S: Clone + Default> ExecutionState for LoopDetector<P, S> {
     }
 }
 
-/// Locations that count as one for those who spin on them: disjoint sets, each with the location that stands for it.
+/// Locations that count as one for those who spin on them: disjoint sets, each with the location that stands
+/// for it.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
     list: Vec<(Location, Vec<Location>)>,
@@ -205,7 +206,8 @@ impl Groups {
     }
 }
 
-/// Takes the sets that have a member in common with a new one out of a list of disjoint sets, and into the new one.
+/// Takes the sets that have a member in common with a new one out of a list of disjoint sets, and into the
+/// new one.
 pub fn merge_disjoint<G, T: Clone + PartialEq>(
     groups: &mut Vec<G>,
     new: &mut Vec<T>,

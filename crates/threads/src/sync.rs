@@ -1,13 +1,14 @@
 //! What condition variables and barriers do, in whatever language.
 //!
-//! A wait at a condition variable is three steps: the thread joins the queue and gives the lock back, it wakes up, it
-//! takes the lock again. Who notifies takes threads from the queue and writes their wake locations; a wake-up reads the
-//! one of its thread, so that it depends on nothing but the notification. Nobody else can undo a notification, so a
-//! wake-up is no guarded step. A wait that may time out, or end of itself, can always be taken: if the thread is in the
-//! queue still, the step takes it from there. Its label differs from that of a wake-up by notification, so it varies.
+//! A wait at a condition variable is three steps: the thread joins the queue and gives the lock back, it
+//! wakes up, it takes the lock again. Who notifies takes threads from the queue and writes their wake
+//! locations; a wake-up reads the one of its thread, so that it depends on nothing but the notification.
+//! Nobody else can undo a notification, so a wake-up is no guarded step. A wait that may time out, or end of
+//! itself, can always be taken: if the thread is in the queue still, the step takes it from there. Its label
+//! differs from that of a wake-up by notification, so it varies.
 //!
-//! At a barrier the thread that comes last wakes the others, as a notification does, so that to go on depends on that
-//! thread only, and not on those who come to the barrier for the next time.
+//! At a barrier the thread that comes last wakes the others, as a notification does, so that to go on depends
+//! on that thread only, and not on those who come to the barrier for the next time.
 
 use mazurka_program::{AccessKind, Location, Names, ProcessId};
 
@@ -63,8 +64,8 @@ fn wake(step: &mut impl Step, process: ProcessId) {
     step.wakes_somebody();
 }
 
-/// Joins the queue of a condition variable and gives the lock back, unless others wait there with another lock.
-/// Says whether it did. The label of a failure is that of a success.
+/// Joins the queue of a condition variable and gives the lock back, unless others wait there with another
+/// lock. Says whether it did. The label of a failure is that of a success.
 pub fn join_queue(step: &mut impl Step, queue: Location, lock: Location) -> bool {
     step.touch(queue, AccessKind::Update);
     step.touch(lock, AccessKind::Update);
@@ -182,8 +183,9 @@ pub struct Round {
     pub is_last: bool,
 }
 
-/// Comes to a barrier for so many threads, which holds how many did so. With static footprints nobody is woken: to go
-/// on is then a step that waits for the barrier itself, and is guarded. Gives the round, and whom it wakes.
+/// Comes to a barrier for so many threads, which holds how many did so. With static footprints nobody is
+/// woken: to go on is then a step that waits for the barrier itself, and is guarded. Gives the round, and
+/// whom it wakes.
 pub fn come_to_barrier(
     step: &mut impl Step,
     barrier: Location,

@@ -121,7 +121,8 @@ impl Values {
         self.cells.get(location.0 as usize).map_or(0, |cell| cell.value)
     }
 
-    /// Sets a location; `depth` is the number of steps with the one that sets it. Gives what that means to others.
+    /// Sets a location; `depth` is the number of steps with the one that sets it. Gives what that means to
+    /// others.
     #[inline]
     pub fn set(&mut self, location: Location, value: u64, depth: u32) -> Written {
         let cell = self.cells.at(location.0 as usize);

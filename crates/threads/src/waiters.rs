@@ -1,7 +1,7 @@
 //! Who waits to be woken by another thread: at condition variables, at barriers, at futexes.
 //!
-//! A thread that is on the list no longer has been woken. Its wake location holds nothing and is there for labels: who
-//! wakes a thread writes it, and the thread reads it when it goes on.
+//! A thread that is on the list no longer has been woken. Its wake location holds nothing and is there for
+//! labels: who wakes a thread writes it, and the thread reads it when it goes on.
 
 use mazurka_program::{Location, ProcessId};
 

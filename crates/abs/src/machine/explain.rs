@@ -63,7 +63,8 @@ impl AbsRun {
         self.machine.task(process.0).map_or(String::new(), |task| stands_at(&self.image, task))
     }
 
-    /// The name of a location for people: `DBImp_1.client`, `future of work 0.1 of WorkerImp_2`, `lock of cog DBImp_1`.
+    /// The name of a location for people: `DBImp_1.client`, `future of work 0.1 of WorkerImp_2`, `lock of cog
+    /// DBImp_1`.
     pub fn location_name(&self, location: Location) -> String {
         self.machine.location_name(&self.image, location.0)
     }
@@ -245,7 +246,8 @@ impl Machine {
         None
     }
 
-    /// `register 0.0 of DBImp_1 blocks cog DBImp_1 until ping 0.0.0 of WorkerImp_2 returns, which can't start since ...`
+    /// `register 0.0 of DBImp_1 blocks cog DBImp_1 until ping 0.0.0 of WorkerImp_2 returns, which can't start
+    /// since ...`
     fn cycle_in_words(&self, image: &Image, mut cycle: Vec<ProcessId>) -> String {
         // Who blocks a cog is the one to begin with: there is something to change in what it does.
         let blocks = |process: &ProcessId| self.task(process.0).is_some_and(|task| task.holds_cog());

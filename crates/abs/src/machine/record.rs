@@ -1,4 +1,5 @@
-//! What a segment did, told as data: for explanations and sequence diagrams. Nothing here runs while a search does.
+//! What a segment did, told as data: for explanations and sequence diagrams. Nothing here runs while a search
+//! does.
 
 use std::rc::Rc;
 

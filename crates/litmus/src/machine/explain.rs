@@ -49,7 +49,8 @@ impl Explain for LitmusRun {
         explained
     }
 
-    /// Shared variables, locks that are held, and of each process its variables, its messages and where it waits.
+    /// Shared variables, locks that are held, and of each process its variables, its messages and where it
+    /// waits.
     fn state_terms(&self) -> Option<Vec<String>> {
         let (image, machine) = (&*self.image, &self.machine);
         let mut terms: Vec<String> = image.vars.iter().map(|var| machine.var_text(var)).collect();

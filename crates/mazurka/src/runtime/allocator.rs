@@ -1,9 +1,10 @@
 //! An allocator that remembers what a check allocates, so that objects on the heap have names.
 //!
-//! It adds a look at a thread-local variable to each allocation, and within a check an entry in a log; where memory
-//! comes from and when it is given back is the affair of the allocator that it wraps. The log notes nothing when memory is
-//! freed: the last entry that contains the address of a living object is that of the object's allocation. Where a check
-//! looks for leaks, what lives is kept apart from it, in [`heap`], and the memory of its processes is from elsewhere.
+//! It adds a look at a thread-local variable to each allocation, and within a check an entry in a log; where
+//! memory comes from and when it is given back is the affair of the allocator that it wraps. The log notes
+//! nothing when memory is freed: the last entry that contains the address of a living object is that of the
+//! object's allocation. Where a check looks for leaks, what lives is kept apart from it, in [`heap`], and the
+//! memory of its processes is from elsewhere.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -17,8 +18,8 @@ use super::identity::Base;
 
 /// A global allocator that wraps another and remembers what checks allocate.
 ///
-/// With the feature `allocator` (a default one) it is installed around [`System`]. If your tests need an allocator of
-/// their own, turn the feature off and wrap it:
+/// With the feature `allocator` (a default one) it is installed around [`System`]. If your tests need an
+/// allocator of their own, turn the feature off and wrap it:
 /// ```ignore
 /// #[global_allocator]
 /// static ALLOCATOR: mazurka::Allocator<MyAllocator> = mazurka::Allocator::new(MyAllocator);
@@ -38,7 +39,8 @@ impl<A> Allocator<A> {
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator::new(System);
 
-// SAFETY: all memory is from and to the wrapped allocator, unchanged; or from the region of `heap`, which knows it by its address.
+// SAFETY: all memory is from and to the wrapped allocator, unchanged; or from the region of `heap`, which
+// knows it by its address.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the contract, which is the same.
@@ -78,7 +80,8 @@ impl<A: GlobalAlloc> Allocator<A> {
     /// As for [`GlobalAlloc::realloc`].
     #[cold]
     unsafe fn move_to_new(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller vouches for the size; the new memory is another, and has room for what is copied.
+        // SAFETY: the caller vouches for the size; the new memory is another, and has room for what is
+        // copied.
         unsafe {
             let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
             if !new.is_null() {
@@ -116,9 +119,9 @@ fn watched(log: Option<*mut Log>, layout: Layout, allocate: impl FnOnce() -> *mu
 #[inline]
 fn note(log: Option<*mut Log>, memory: *mut u8, size: usize) {
     if let Some(log) = log {
-        // SAFETY: a modelled process runs on this thread, and nobody else has a reference to the log then: it is used by
-        // the scheduler, which is not running, and here. `push` does not allocate through the global allocator, so
-        // that it is not entered again.
+        // SAFETY: a modelled process runs on this thread, and nobody else has a reference to the log then: it
+        // is used by the scheduler, which is not running, and here. `push` does not allocate through the
+        // global allocator, so that it is not entered again.
         unsafe { (*log).push(memory as usize, size) };
     }
 }
@@ -189,7 +192,8 @@ impl Log {
     fn grow(&mut self) -> bool {
         let capacity = (self.capacity * 2).max(256);
         let Ok(layout) = Layout::array::<Entry>(capacity) else { return false };
-        // SAFETY: the layout has a size; the entries come from the same allocator with the layout of `capacity`.
+        // SAFETY: the layout has a size; the entries come from the same allocator with the layout of
+        // `capacity`.
         let entries = unsafe {
             match self.layout() {
                 None => System.alloc(layout),

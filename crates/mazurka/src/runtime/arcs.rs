@@ -1,13 +1,14 @@
 //! Who has a handle of which `Arc`: labels for clones, drops and looks at the count.
 //!
-//! Each handle has a location. A drop writes that of its handle, and looks for another strong one that lives: it goes
-//! through the others in a fixed order, up to the first that lives, and reads what it passes. So two drops are independent
-//! if both find the same third handle. The order must be the same whatever independent steps come first: it is that of the
-//! tree in which a handle is a child of what it was made from, parents before children. Each handle has a second location,
-//! which stands for its children: who makes one writes it, and who looks at the count reads all of both kinds. A look for
-//! strong ones ends at the first of them that lives, and dead ones have no children any more, so none appears before the
-//! place where it ends, but from weak ones, which are passed over: of these the second location is read. (That a weak
-//! one was the last makes no difference to anybody.) Where nobody looks and the last drop does no operations, none of these
+//! Each handle has a location. A drop writes that of its handle, and looks for another strong one that lives:
+//! it goes through the others in a fixed order, up to the first that lives, and reads what it passes. So two
+//! drops are independent if both find the same third handle. The order must be the same whatever independent
+//! steps come first: it is that of the tree in which a handle is a child of what it was made from, parents
+//! before children. Each handle has a second location, which stands for its children: who makes one writes
+//! it, and who looks at the count reads all of both kinds. A look for strong ones ends at the first of them
+//! that lives, and dead ones have no children any more, so none appears before the place where it ends, but
+//! from weak ones, which are passed over: of these the second location is read. (That a weak one was the last
+//! makes no difference to anybody.) Where nobody looks and the last drop does no operations, none of these
 //! are events: then nothing that a process can observe depends on them.
 
 use std::panic::Location as Caller;
@@ -33,8 +34,9 @@ pub(crate) struct Arcs {
 const BY_STRONG: u32 = 0;
 /// by the end of a weak one, to who is found to be the only one,
 const BY_WEAK: u32 = 1;
-/// and when a value that contains weak handles of itself is complete, to who makes one of these strong. To clone a handle, to
-/// make a weak one strong otherwise, or to know the counts orders nothing, as in the standard library.
+/// and when a value that contains weak handles of itself is complete, to who makes one of these strong. To
+/// clone a handle, to make a weak one strong otherwise, or to know the counts orders nothing, as in the
+/// standard library.
 const COMPLETED: u32 = 2;
 
 /// A handle that lives or lived.
@@ -87,8 +89,8 @@ pub(crate) struct Act<'a> {
     /// Whether the answer is yes: it was the last, the only one, an upgrade succeeded.
     pub(crate) yes: bool,
     pub(crate) counts: (usize, usize),
-    /// Does to the real handle what the step decides, given the answer. It is part of the step, since others may come
-    /// before the code that follows it.
+    /// Does to the real handle what the step decides, given the answer. It is part of the step, since others
+    /// may come before the code that follows it.
     pub(crate) really: &'a mut dyn FnMut(bool),
 }
 
@@ -154,8 +156,8 @@ impl Act<'_> {
         step.runtime.execution.arcs.handles.get(&self.address).map_or(&[], Vec::as_slice)
     }
 
-    /// Goes through the other handles, reading the strong ones (or all), up to the first of these that lives. Tells whether
-    /// there is one.
+    /// Goes through the other handles, reading the strong ones (or all), up to the first of these that lives.
+    /// Tells whether there is one.
     fn finds_another(&self, step: &mut Step<'_>, strong_only: bool) -> bool {
         let mut passed = Vec::new();
         let mut found = false;

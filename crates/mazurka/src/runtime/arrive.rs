@@ -19,8 +19,8 @@ pub(super) fn enter(yielder: NonNull<Yielder<Resume, ()>>, resume: Resume, body:
         runtime.process_mut(me).set_yielder(yielder);
     });
     if resume == Resume::End {
-        // It never started. Its captures are dropped while it unwinds, as those of the others are: operations of their
-        // destructors are done at once then, and nothing is suspended.
+        // It never started. Its captures are dropped while it unwinds, as those of the others are: operations
+        // of their destructors are done at once then, and nothing is suspended.
         let _ = catch_unwind(AssertUnwindSafe(move || {
             let _dropped_on_the_way = body;
             std::panic::resume_unwind(Box::new(EndOfExecution));
@@ -56,8 +56,8 @@ pub(crate) fn note_panic(payload: &(dyn std::any::Any + Send)) {
     });
 }
 
-/// The body of a thread has ended: its thread-local variables are dropped, those made last first. A destructor may make
-/// others, but not those that were dropped.
+/// The body of a thread has ended: its thread-local variables are dropped, those made last first. A
+/// destructor may make others, but not those that were dropped.
 pub(crate) fn end_of_thread() {
     if with_runtime(|runtime| runtime.process(runtime.execution.schedule.running).locals.is_empty())
         == Some(true)
@@ -104,7 +104,8 @@ pub(crate) fn stop_here() {
     }
 }
 
-/// Stops the running process, which can't go on without an operation that was not done since its execution is abandoned.
+/// Stops the running process, which can't go on without an operation that was not done since its execution is
+/// abandoned.
 pub(crate) fn stop_without(place: &'static Caller<'static>) -> ! {
     if std::thread::panicking() {
         with_runtime(|runtime| runtime.give_up(place));
@@ -155,7 +156,8 @@ impl Arrival {
 }
 
 impl Runtime {
-    /// The running process comes to an operation. Inlined where the operation is known, which makes most of it vanish.
+    /// The running process comes to an operation. Inlined where the operation is known, which makes most of
+    /// it vanish.
     ///
     /// # Safety
     /// The operation must stay where it is until [`Arrival::wait`] returns.
@@ -271,8 +273,8 @@ impl Runtime {
         }
     }
 
-    /// Does an operation of a process that unwinds, as part of the step in which it began to. It must not have to wait: a
-    /// process can't be suspended while it unwinds.
+    /// Does an operation of a process that unwinds, as part of the step in which it began to. It must not
+    /// have to wait: a process can't be suspended while it unwinds.
     fn operate_at_once(&mut self, operation: &mut dyn Operation, place: &'static Caller<'static>) -> Arrival {
         let me = self.execution.schedule.running;
         if !std::thread::panicking() {

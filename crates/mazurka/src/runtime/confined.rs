@@ -1,7 +1,8 @@
 //! What the processes of a check share among themselves: locked without the cost of a lock.
 //!
-//! All processes of a check run on one thread of the operating system, one at a time, so a mutex of the standard library
-//! would only cost time. But the types that users see may be sent to other threads; these are kept out.
+//! All processes of a check run on one thread of the operating system, one at a time, so a mutex of the
+//! standard library would only cost time. But the types that users see may be sent to other threads; these
+//! are kept out.
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, UnsafeCell};
@@ -26,8 +27,9 @@ pub(crate) struct Confined<T> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: `taken` and the value are looked at only on the thread that `thread` says, and no two threads that live at one
-// time have the same number. When the value is dropped, or used by a later thread with that number, nobody else uses it.
+// SAFETY: `taken` and the value are looked at only on the thread that `thread` says, and no two threads that
+// live at one time have the same number. When the value is dropped, or used by a later thread with that
+// number, nobody else uses it.
 unsafe impl<T: Send> Send for Confined<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Confined<T> {}

@@ -1,8 +1,10 @@
-//! What a search finds out about a program that would have changed its labels, had it been known from the start.
+//! What a search finds out about a program that would have changed its labels, had it been known from the
+//! start.
 //!
-//! Some things are events only if they matter: the drop of an `Arc` matters if somebody looks at the count, or if the
-//! last drop does operations. Whether they do shows when it happens. Labels of one search must be of one kind, so the
-//! search ends there, and another begins that knows. Only finitely many things can be found out.
+//! Some things are events only if they matter: the drop of an `Arc` matters if somebody looks at the count,
+//! or if the last drop does operations. Whether they do shows when it happens. Labels of one search must be
+//! of one kind, so the search ends there, and another begins that knows. Only finitely many things can be
+//! found out.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -39,13 +41,15 @@ impl Discoveries {
         self.facts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a search has to be begun again, since the last time this was asked; and can be, on this thread.
+    /// Whether a search has to be begun again, since the last time this was asked; and can be, on this
+    /// thread.
     pub(crate) fn begin_again(&self) -> bool {
         let mut facts = self.facts();
         !facts.stranded && std::mem::take(&mut facts.news)
     }
 
-    /// Whether a search has to be begun again on another thread of the operating system, since the last time this was asked.
+    /// Whether a search has to be begun again on another thread of the operating system, since the last time
+    /// this was asked.
     pub(crate) fn begin_elsewhere(&self) -> bool {
         std::mem::take(&mut self.facts().stranded)
     }
@@ -71,8 +75,8 @@ impl Runtime {
         }
     }
 
-    /// Notes what was found out, and whether that is news. What happens while an execution is abandoned is no part of any,
-    /// and finds out nothing.
+    /// Notes what was found out, and whether that is news. What happens while an execution is abandoned is no
+    /// part of any, and finds out nothing.
     fn discover(&mut self, note: impl FnOnce(&mut Facts) -> bool) {
         if !self.execution.leaving {
             let mut facts = self.search.discoveries.facts();
@@ -92,8 +96,9 @@ impl Runtime {
         self.discover(|facts| !std::mem::replace(&mut facts.cells, true));
     }
 
-    /// From now on the end of a thread is a step of its own. Otherwise it is part of the last one, which may or may not
-    /// be the last, depending on what it reads; only who looks for the end without waiting for it can tell.
+    /// From now on the end of a thread is a step of its own. Otherwise it is part of the last one, which may
+    /// or may not be the last, depending on what it reads; only who looks for the end without waiting for it
+    /// can tell.
     pub(crate) fn discover_ends(&mut self) {
         self.discover(|facts| !std::mem::replace(&mut facts.ends, true));
     }
@@ -109,9 +114,9 @@ impl Runtime {
         });
     }
 
-    /// A destructor panicked while the execution was abandoned, which is no fault of the program: it was stopped in the
-    /// middle of something. From now on nothing is dropped then. The panic goes on for ever on this thread of the
-    /// operating system, so the next search needs another.
+    /// A destructor panicked while the execution was abandoned, which is no fault of the program: it was
+    /// stopped in the middle of something. From now on nothing is dropped then. The panic goes on for ever on
+    /// this thread of the operating system, so the next search needs another.
     pub(super) fn discover_bomb(&mut self) {
         let mut facts = self.search.discoveries.facts();
         (facts.bombs, facts.stranded) = (true, true);

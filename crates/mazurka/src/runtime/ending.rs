@@ -2,8 +2,8 @@
 //!
 //! First the rest is simply run, which is cheaper than to unwind; what still waits then unwinds, the youngest
 //! process first, since it may borrow from the stacks of its ancestors. Operations of destructors are done on
-//! the way. A process that catches the unwinding again and again is given up with all that it holds. So are all, if it was
-//! found out that a destructor panics on the way.
+//! the way. A process that catches the unwinding again and again is given up with all that it holds. So are
+//! all, if it was found out that a destructor panics on the way.
 
 use mazurka_program::{ProcessId, Stop};
 use mazurka_threads::lifetime::Reset;

@@ -1,4 +1,5 @@
-//! An execution: how it begins, the turns of its processes, and what is said of it when nobody can take a step.
+//! An execution: how it begins, the turns of its processes, and what is said of it when nobody can take a
+//! step.
 //!
 //! How it is ended before that is another matter: see [`super::ending`].
 #![allow(unsafe_code)]
@@ -41,8 +42,8 @@ impl Runtime {
         self.resume_here(process, with);
     }
 
-    /// As [`Runtime::resume`]. Inlined where it is done most: after a switch, each return from a function is one that the
-    /// processor does not foresee.
+    /// As [`Runtime::resume`]. Inlined where it is done most: after a switch, each return from a function is
+    /// one that the processor does not foresee.
     #[inline(always)]
     pub(super) fn resume_here(&mut self, process: ProcessId, with: Resume) {
         let state = self.process_mut(process);
@@ -54,8 +55,8 @@ impl Runtime {
         let runtime: *mut Runtime = self;
         let before = RUNTIME.with(|cell| cell.replace(runtime));
         self.search.heartbeat.turn(process);
-        // SAFETY: the coroutine is that of a process which is parked or has not been started; it stays where it is, since
-        // nobody but the scheduler, who waits for it here, takes coroutines away.
+        // SAFETY: the coroutine is that of a process which is parked or has not been started; it stays where
+        // it is, since nobody but the scheduler, who waits for it here, takes coroutines away.
         let ended = unsafe { process::resume(routine, limit, with) };
         self.search.heartbeat.turn_is_over();
         RUNTIME.with(|cell| cell.set(before));

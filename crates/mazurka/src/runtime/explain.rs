@@ -81,7 +81,8 @@ impl Runtime {
         self.step.told.unwinding.push(what);
     }
 
-    /// The message of the panic from which a process unwound, and its place. At the end of an execution it is a failure.
+    /// The message of the panic from which a process unwound, and its place. At the end of an execution it is
+    /// a failure.
     fn panic_of(&self, process: ProcessId) -> Option<(&str, Option<&Place>)> {
         let panics = self.execution.panics.iter().rev().filter(|panic| panic.process == process);
         let failures =
@@ -99,7 +100,8 @@ impl Runtime {
         }
     }
 
-    /// The name of a location for people. Of several with one name, the second that the execution met is `name#2`.
+    /// The name of a location for people. Of several with one name, the second that the execution met is
+    /// `name#2`.
     pub(crate) fn name_of_location(&self, location: Location) -> String {
         let name = |location: Location| {
             let what = self.search.described.get(location.0 as usize).copied().flatten()?;

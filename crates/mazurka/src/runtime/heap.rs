@@ -1,8 +1,9 @@
-//! The memory that lives, while a check looks for leaks: what its thread of the operating system has allocated since.
+//! The memory that lives, while a check looks for leaks: what its thread of the operating system has
+//! allocated since.
 //!
-//! One table for all checks, since memory may be freed by any thread. Memory that is freed is wiped from the first such check
-//! on: what looks like a pointer there would hide leaks. As long as there was none, all this costs each allocation and
-//! each freeing a look at a flag.
+//! One table for all checks, since memory may be freed by any thread. Memory that is freed is wiped from the
+//! first such check on: what looks like a pointer there would hide leaks. As long as there was none, all this
+//! costs each allocation and each freeing a look at a flag.
 #![allow(unsafe_code)]
 
 use std::alloc::Layout;
@@ -160,7 +161,8 @@ pub(super) fn is_watched() -> bool {
     EVER.load(Ordering::Relaxed)
 }
 
-/// Memory for a process of a check that looks for leaks, which is zero; none if there is no room, or it is not for one.
+/// Memory for a process of a check that looks for leaks, which is zero; none if there is no room, or it is
+/// not for one.
 #[cold]
 pub(super) fn allocate(layout: Layout, maker: Option<Maker>) -> Option<*mut u8> {
     if HERE.get() == 0 || maker.is_none() || BUSY.get() {

@@ -1,12 +1,13 @@
 //! Which object is which, in every interleaving alike.
 //!
-//! Labels outlive executions, so a lock must have the same location in all of them, though it lives at another address in
-//! each. Objects have `const` constructors, which can't register anything; and the first touch says nothing, since
-//! another thread may come first in another interleaving. So an object is named by where it was when it was touched
-//! first, in words that depend on nothing but what its creator did: the allocation by its process, the step of
-//! that process and its place among the allocations of that size in the step; or the distance from the top of a
-//! process's stack; or, for a static, its address. Where one object follows another at the same place, its generation
-//! tells them apart: whoever touches the later one has seen the end of the earlier one, so all agree on the number.
+//! Labels outlive executions, so a lock must have the same location in all of them, though it lives at
+//! another address in each. Objects have `const` constructors, which can't register anything; and the first
+//! touch says nothing, since another thread may come first in another interleaving. So an object is named by
+//! where it was when it was touched first, in words that depend on nothing but what its creator did: the
+//! allocation by its process, the step of that process and its place among the allocations of that size in
+//! the step; or the distance from the top of a process's stack; or, for a static, its address. Where one
+//! object follows another at the same place, its generation tells them apart: whoever touches the later one
+//! has seen the end of the earlier one, so all agree on the number.
 
 use std::ops::Range;
 use std::panic::Location as Caller;
@@ -82,8 +83,8 @@ impl Object {
     /// Notes a use outside of any check.
     ///
     /// # Panics
-    /// If a check uses the object: its state is in that check, and a thread outside can't take part in it. Statics are
-    /// another matter: a check has copies of its own.
+    /// If a check uses the object: its state is in that check, and a thread outside can't take part in it.
+    /// Statics are another matter: a check has copies of its own.
     #[inline]
     #[track_caller]
     pub(crate) fn use_outside(&self) {
@@ -110,8 +111,8 @@ impl Object {
 /// What an object is named by, but for its generation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Base {
-    /// In the `ordinal`th allocation of `size` bytes that a process made after its `step`th step, `offset` bytes from
-    /// its start.
+    /// In the `ordinal`th allocation of `size` bytes that a process made after its `step`th step, `offset`
+    /// bytes from its start.
     Heap { process: ProcessId, step: u32, size: usize, ordinal: u32, offset: usize },
     /// So many bytes below the top of a process's stack.
     Stack { process: ProcessId, offset: usize },
@@ -271,7 +272,8 @@ pub(crate) mod image {
 
     static RANGES: RwLock<Vec<Range<usize>>> = RwLock::new(Vec::new());
 
-    /// Whether an address that is neither on a modelled stack nor in memory allocated in the check is that of a static.
+    /// Whether an address that is neither on a modelled stack nor in memory allocated in the check is that of
+    /// a static.
     ///
     /// Where the operating system can't be asked, it is taken for one.
     pub(crate) fn is_static(address: usize) -> bool {

@@ -1,8 +1,9 @@
 //! What nobody drops: `Arc`s in cycles, handles that were forgotten, memory that was never freed.
 //!
-//! Looked for where the check says so. An `Arc` counts from when it is made in an execution to the drop of its last strong handle.
-//! What is left when all threads have ended, and nothing else went wrong, is never dropped: of what lives on in statics that is so,
-//! too. Of memory that is known by the allocator only, it counts that nothing points to it any more: see [`super::reach`].
+//! Looked for where the check says so. An `Arc` counts from when it is made in an execution to the drop of
+//! its last strong handle. What is left when all threads have ended, and nothing else went wrong, is never
+//! dropped: of what lives on in statics that is so, too. Of memory that is known by the allocator only, it
+//! counts that nothing points to it any more: see [`super::reach`].
 
 use std::panic::Location as Caller;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,9 +1,11 @@
-//! What runs modelled programs: processes as coroutines on one thread of the operating system, and the runtime they share.
+//! What runs modelled programs: processes as coroutines on one thread of the operating system, and the
+//! runtime they share.
 //!
-//! A process runs until it comes to an [operation](operation::Operation), leaves word of it and suspends itself. The
-//! scheduler ([`run`]) takes the step when the search says so, and resumes the process, which runs on to its next
-//! operation. The runtime is reached through a thread-local pointer, and by raw pointers: scheduler and
-//! process take turns, so that only one of them looks at it at a time. No reference to it is alive across a switch.
+//! A process runs until it comes to an [operation](operation::Operation), leaves word of it and suspends
+//! itself. The scheduler ([`run`]) takes the step when the search says so, and resumes the process, which
+//! runs on to its next operation. The runtime is reached through a thread-local pointer, and by raw pointers:
+//! scheduler and process take turns, so that only one of them looks at it at a time. No reference to it is
+//! alive across a switch.
 #![allow(unsafe_code)]
 
 pub(crate) mod allocator;
@@ -79,8 +81,8 @@ thread_local! {
 }
 
 thread_local! {
-    /// Whether a check has left something undone on this thread: a coroutine that was given up, a panic that goes on for
-    /// ever.
+    /// Whether a check has left something undone on this thread: a coroutine that was given up, a panic that
+    /// goes on for ever.
     static UNFIT: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -110,15 +112,16 @@ pub(crate) fn in_check() -> bool {
     current().is_some()
 }
 
-/// What a handler of signals may look at: who watches the check, and whether its execution is being abandoned.
+/// What a handler of signals may look at: who watches the check, and whether its execution is being
+/// abandoned.
 ///
 /// # Safety
 /// The runtime must be that of a check whose process runs on this thread.
 #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
 unsafe fn shown_to_handler(runtime: NonNull<Runtime>) -> (*const Heartbeat, bool) {
     let runtime = runtime.as_ptr();
-    // SAFETY: the runtime is alive. The process that was interrupted may have a reference to it, but is not resumed while these
-    // are looked at, and neither of them is changed while a process runs.
+    // SAFETY: the runtime is alive. The process that was interrupted may have a reference to it, but is not
+    // resumed while these are looked at, and neither of them is changed while a process runs.
     unsafe { (std::sync::Arc::as_ptr(&(*runtime).search.heartbeat), (*runtime).execution.ending) }
 }
 
@@ -128,8 +131,9 @@ unsafe fn shown_to_handler(runtime: NonNull<Runtime>) -> (*const Heartbeat, bool
 #[inline]
 pub(crate) fn with_runtime<T>(f: impl FnOnce(&mut Runtime) -> T) -> Option<T> {
     let mut runtime = current()?;
-    // SAFETY: the pointer is to the runtime of this thread, whose scheduler waits for the running process; the process is
-    // here, and `f` neither suspends it nor calls foreign code, so that this is the only reference.
+    // SAFETY: the pointer is to the runtime of this thread, whose scheduler waits for the running process;
+    // the process is here, and `f` neither suspends it nor calls foreign code, so that this is the only
+    // reference.
     let runtime = unsafe { runtime.as_mut() };
     // What the runtime allocates for itself is no allocation of the process.
     let before = runtime.execution.log.pause(true);
@@ -157,8 +161,8 @@ pub(crate) struct Described {
     pub(crate) created: &'static Caller<'static>,
 }
 
-/// What runs a check: what is known for the whole search, what the present execution has, and what the step that is being
-/// taken needs; and the records of processes, whose memory stays from execution to execution.
+/// What runs a check: what is known for the whole search, what the present execution has, and what the step
+/// that is being taken needs; and the records of processes, whose memory stays from execution to execution.
 pub(crate) struct Runtime {
     pub(crate) search: Search,
     pub(crate) execution: Execution,
@@ -189,7 +193,8 @@ pub(crate) struct Search {
     pub(crate) weak_ordering: Option<&'static Caller<'static>>,
     /// Whether labels name all that a step might touch.
     pub(crate) foresee: bool,
-    /// Whether processes that wait at the end of an execution are left where they are, with all that they hold.
+    /// Whether processes that wait at the end of an execution are left where they are, with all that they
+    /// hold.
     leaves_stacks: bool,
     /// Whether executions that are not finished are run to their end before what still waits is unwound.
     runs_out: bool,
@@ -307,8 +312,8 @@ impl Runtime {
         &mut self.processes[process.0 as usize]
     }
 
-    /// The location of an object, part of a whole that others may change, which holds `first` if it is new to the
-    /// execution.
+    /// The location of an object, part of a whole that others may change, which holds `first` if it is new to
+    /// the execution.
     #[inline]
     pub(crate) fn locate(
         &mut self,
@@ -323,8 +328,8 @@ impl Runtime {
         }
     }
 
-    /// A function of its own, so that nothing of it is in the frame of the caller, which may be compared: that an object is
-    /// not known there says nothing but that another check uses the same static.
+    /// A function of its own, so that nothing of it is in the frame of the caller, which may be compared:
+    /// that an object is not known there says nothing but that another check uses the same static.
     #[cold]
     #[inline(never)]
     fn locate_first(

@@ -16,8 +16,8 @@ pub(crate) enum Wait {
     Guard { location: Location, until: Until },
     /// That something which a spin loop read is another.
     Change(Guard),
-    /// What nobody else can undo: a process has ended, a message is there. [`Operation::ready`] tells; the step's label
-    /// says which location it [waited for](Step::waited_for).
+    /// What nobody else can undo: a process has ended, a message is there. [`Operation::ready`] tells; the
+    /// step's label says which location it [waited for](Step::waited_for).
     Own,
 }
 
@@ -29,7 +29,8 @@ pub(crate) struct Nature {
     pub(super) branches: bool,
 }
 
-/// An operation that a process has come to. It lives on the stack of the process until its step has been taken.
+/// An operation that a process has come to. It lives on the stack of the process until its step has been
+/// taken.
 pub(crate) trait Operation {
     /// What it waits for. Asked once, when the process arrives.
     fn wait(&self) -> Wait {
@@ -51,8 +52,8 @@ pub(crate) trait Operation {
         false
     }
 
-    /// Whether all that the step reads and writes are the values of its locations, so that a loop around it which changes
-    /// none of them can be seen to spin.
+    /// Whether all that the step reads and writes are the values of its locations, so that a loop around it
+    /// which changes none of them can be seen to spin.
     fn is_plain(&self) -> bool {
         false
     }

@@ -1,16 +1,17 @@
 //! Stack overflow, aborts and crashes: reported, where the operating system lets us.
 //!
-//! The stack of a coroutine ends in a page that can't be touched. The handler of the signal that follows makes the
-//! coroutine end there, without unwinding, so that the check can say what happened. It is the end of the check, since
-//! what the thread was about to do is left half done. The abort by which the standard library answers a panic in a destructor
-//! while a thread unwinds is caught in the same way.
+//! The stack of a coroutine ends in a page that can't be touched. The handler of the signal that follows
+//! makes the coroutine end there, without unwinding, so that the check can say what happened. It is the end
+//! of the check, since what the thread was about to do is left half done. The abort by which the standard
+//! library answers a panic in a destructor while a thread unwinds is caught in the same way.
 //!
-//! Any other abort, access of memory that is not there, or instruction that can't be executed may have left anything in any
-//! state. So nothing is run any more on the thread of the operating system to which that happened: it tells who waits for the
-//! check, and stays in the handler for ever; who waits makes the report of what was noted before. But the C library may have the
-//! heap locked, if it is what aborted or crashed, and then everybody waits for ever who comes to need it. To find that out the one
-//! in the handler forks: that takes all locks of the heap first. If it does not come back from there, who waits says what it
-//! can without memory, and ends the process. Signals that come from elsewhere go their way.
+//! Any other abort, access of memory that is not there, or instruction that can't be executed may have left
+//! anything in any state. So nothing is run any more on the thread of the operating system to which that
+//! happened: it tells who waits for the check, and stays in the handler for ever; who waits makes the report
+//! of what was noted before. But the C library may have the heap locked, if it is what aborted or crashed,
+//! and then everybody waits for ever who comes to need it. To find that out the one in the handler forks:
+//! that takes all locks of the heap first. If it does not come back from there, who waits says what it can
+//! without memory, and ends the process. Signals that come from elsewhere go their way.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -19,7 +20,8 @@ use std::ptr;
 use super::process::Routine;
 
 thread_local! {
-    /// The coroutine that was resumed last, and the lowest address of its stack: that of the page that can't be touched.
+    /// The coroutine that was resumed last, and the lowest address of its stack: that of the page that can't
+    /// be touched.
     static RUNNING: Cell<(*const Routine, usize)> = const { Cell::new((ptr::null(), 0)) };
     static OVERFLOWED: Cell<bool> = const { Cell::new(false) };
     static ABORTED: Cell<bool> = const { Cell::new(false) };
@@ -37,7 +39,8 @@ pub(super) fn take_overflow() -> bool {
     OVERFLOWED.with(|cell| cell.replace(false))
 }
 
-/// Whether a coroutine of this thread has aborted since this was asked last, without its having been expected.
+/// Whether a coroutine of this thread has aborted since this was asked last, without its having been
+/// expected.
 #[inline]
 pub(super) fn take_abort() -> bool {
     ABORTED.with(|cell| cell.replace(false))
@@ -86,8 +89,9 @@ mod linux {
     static BEFORE: OnceLock<[libc::sigaction; 5]> = OnceLock::new();
 
     pub(super) fn install() {
-        // SAFETY: the action is complete, and the handler does only what a handler may: it reads and writes thread-local
-        // variables that need no initialisation, atomics, and the registers of what it interrupted.
+        // SAFETY: the action is complete, and the handler does only what a handler may: it reads and writes
+        // thread-local variables that need no initialisation, atomics, and the registers of what it
+        // interrupted.
         BEFORE.get_or_init(|| unsafe {
             let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
             action.sa_sigaction = handle as *const () as usize;
@@ -101,8 +105,9 @@ mod linux {
     }
 
     extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-        // SAFETY: the operating system gives valid pointers. Where there is a runtime, a process runs on this thread, so its
-        // coroutine is alive, and what is caught is of that coroutine, whose registers these are.
+        // SAFETY: the operating system gives valid pointers. Where there is a runtime, a process runs on this
+        // thread, so its coroutine is alive, and what is caught is of that coroutine, whose registers these
+        // are.
         unsafe {
             let Some(runtime) = crate::runtime::current().filter(|_| is_own(signal, info)) else {
                 return delegate(signal, info, context);
@@ -155,8 +160,8 @@ mod linux {
     /// Tells who waits for the check what happened, and whether the heap can be used, and stays here.
     fn stay(heartbeat: &Heartbeat, signal: c_int, address: usize) -> ! {
         heartbeat.crash(signal, address);
-        // SAFETY: the child does nothing but end. That its parent, who is in a handler, may wait for a lock of its own is
-        // what is asked.
+        // SAFETY: the child does nothing but end. That its parent, who is in a handler, may wait for a lock
+        // of its own is what is asked.
         unsafe {
             match libc::fork() {
                 0 => libc::_exit(0),
@@ -191,10 +196,12 @@ mod linux {
         let at = SIGNALS.iter().position(|&known| known == signal);
         let before = BEFORE.get().zip(at).map(|(before, at)| &before[at]);
         let handler = before.map_or(libc::SIG_DFL, |before| before.sa_sigaction);
-        // SAFETY: the handler before ours was installed for this signal, with the flags that say how it is called.
+        // SAFETY: the handler before ours was installed for this signal, with the flags that say how it is
+        // called.
         unsafe {
             if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
-                // The instruction faults again, or the abort comes again, and nobody handles it. One that was sent is sent again.
+                // The instruction faults again, or the abort comes again, and nobody handles it. One that was
+                // sent is sent again.
                 libc::signal(signal, libc::SIG_DFL);
                 if (*info).si_code <= 0 && signal != libc::SIGABRT {
                     libc::raise(signal);

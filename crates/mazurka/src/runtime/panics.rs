@@ -1,4 +1,5 @@
-//! The panic hook: silent within a check, which reports panics itself; outside it delegates to the hook before it.
+//! The panic hook: silent within a check, which reports panics itself; outside it delegates to the hook
+//! before it.
 
 use std::panic::PanicHookInfo;
 use std::sync::Once;
@@ -24,8 +25,8 @@ pub(crate) fn install_hook() {
     });
 }
 
-/// What the standard library says when it is about to end the operating system's process, because a destructor panicked
-/// while its thread unwound, or a panic reached a function that can't unwind.
+/// What the standard library says when it is about to end the operating system's process, because a
+/// destructor panicked while its thread unwound, or a panic reached a function that can't unwind.
 const LAST_WORDS: [&str; 2] =
     ["panic in a destructor during cleanup", "panic in a function that cannot unwind"];
 
@@ -51,7 +52,8 @@ fn note(info: &PanicHookInfo<'_>) {
                 process: Some(process),
             }));
         });
-        // To go on aborts. Where that can't be caught, this coroutine is left where it is; it keeps the hook locked then.
+        // To go on aborts. Where that can't be caught, this coroutine is left where it is; it keeps the hook
+        // locked then.
         if !super::overflow::catch_abort() {
             stop_here();
         }

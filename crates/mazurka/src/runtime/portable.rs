@@ -1,7 +1,8 @@
 //! Locations by names that mean the same in another run.
 //!
-//! What an object is named by ([`Base`]) has a process in it or an address of a static. Processes are told by their
-//! paths, statics by their distance from one of ours: they lie together in one binary, wherever it is loaded.
+//! What an object is named by ([`Base`]) has a process in it or an address of a static. Processes are told by
+//! their paths, statics by their distance from one of ours: they lie together in one binary, wherever it is
+//! loaded.
 
 use mazurka_program::{Location, LocationName, PortableNames, ProcessId};
 
@@ -9,8 +10,8 @@ use super::Runtime;
 use super::identity::{Base, OwnKind};
 use super::run::ClosureRun;
 
-/// What a location is, by the first word of its name. The last word is the generation, but for a group, which is
-/// named after its first member.
+/// What a location is, by the first word of its name. The last word is the generation, but for a group, which
+/// is named after its first member.
 const HEAP: u64 = 0;
 const STACK: u64 = 1;
 const STATIC: u64 = 2;

@@ -149,8 +149,8 @@ impl Process {
     /// Makes the record a new one, but for what is the same in all executions, and for memory.
     fn renew(&mut self) {
         debug_assert!(!self.has_routine());
-        // All fields, so that one which is added can't be forgotten here; and one by one, since to move the record would
-        // take longer than all else.
+        // All fields, so that one which is added can't be forgotten here; and one by one, since to move the
+        // record would take longer than all else.
         #[rustfmt::skip]
         let Process {
             routine: _, own: _, end: _, status, pending, body, yielder, stack_size, stack, events, last, born, spawned,
@@ -199,7 +199,8 @@ impl Process {
         self.yielder
     }
 
-    /// Where what the process has on its stack begins. Above it is what the coroutine knows of who resumed it.
+    /// Where what the process has on its stack begins. Above it is what the coroutine knows of who resumed
+    /// it.
     pub(crate) fn bottom(&self) -> usize {
         self.yielder.map_or(self.stack.1, |yielder| yielder.as_ptr() as usize)
     }
@@ -230,8 +231,8 @@ impl Process {
         self.routine().is_some_and(|routine| unsafe { routine.as_ref() }.is_some())
     }
 
-    /// Gives up a coroutine that can't be unwound. What lives on its stack is never dropped, and the stack never used
-    /// again: something may be pinned there.
+    /// Gives up a coroutine that can't be unwound. What lives on its stack is never dropped, and the stack
+    /// never used again: something may be pinned there.
     pub(crate) fn abandon(&mut self) {
         self.routine.take().into_iter().for_each(std::mem::forget);
         self.yielder = None;

@@ -1,8 +1,9 @@
 //! Data races between accesses of cells.
 //!
-//! What orders accesses is in [`mazurka_threads::races`]. An operation that promises an order says so when it is performed;
-//! whatever does not say so orders nothing: a `try_lock` that fails, a notification, a look at a count. Accesses of cells are
-//! no steps. Clocks are kept only in searches of programs that are known to use cells.
+//! What orders accesses is in [`mazurka_threads::races`]. An operation that promises an order says so when it
+//! is performed; whatever does not say so orders nothing: a `try_lock` that fails, a notification, a look at
+//! a count. Accesses of cells are no steps. Clocks are kept only in searches of programs that are known to
+//! use cells.
 
 use std::panic::Location as Caller;
 use std::sync::atomic::Ordering;

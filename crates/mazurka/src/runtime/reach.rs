@@ -1,10 +1,11 @@
 //! Memory that nobody freed in an execution and that nothing points to any more.
 //!
-//! As leak checkers do, every word that could be a pointer counts as one, wherever it is in the process: in statics, in variables of
-//! threads of the operating system, in memory that was allocated before the check. Of the memory that is known since then,
-//! only that counts which is reached itself. What modelled atomics hold is not where they are but in the runtime, which is no
-//! root: it is looked up there. So what is kept in a static is no leak, whether anybody frees it or not. Where the operating
-//! system does not show the memory of the process, nothing is found.
+//! As leak checkers do, every word that could be a pointer counts as one, wherever it is in the process: in
+//! statics, in variables of threads of the operating system, in memory that was allocated before the check.
+//! Of the memory that is known since then, only that counts which is reached itself. What modelled atomics
+//! hold is not where they are but in the runtime, which is no root: it is looked up there. So what is kept in
+//! a static is no leak, whether anybody frees it or not. Where the operating system does not show the memory
+//! of the process, nothing is found.
 
 use std::fs::File;
 use std::io;
@@ -28,13 +29,13 @@ const MOST: usize = 1 << (if usize::BITS == 64 { 32 } else { 30 });
 /// The bits of a word that are an address: some keep tags in the others.
 const ADDRESS: usize = if usize::BITS == 64 { usize::MAX >> 17 } else { usize::MAX };
 
-/// So often it is looked again, and so long waited before: another thread of the operating system may have held a pointer where
-/// it can't be seen.
+/// So often it is looked again, and so long waited before: another thread of the operating system may have
+/// held a pointer where it can't be seen.
 const LOOKS: u32 = 2;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The blocks that were allocated by processes since a birth and leaked, but for those to which others of them point, in the order
-/// in which they were allocated.
+/// The blocks that were allocated by processes since a birth and leaked, but for those to which others of
+/// them point, in the order in which they were allocated.
 pub(super) fn leaked(runtime: &Runtime, watch: &Watch, since: u64) -> Vec<Block> {
     let mut leaked = look(runtime, watch, since).unwrap_or_default();
     for _ in 0..LOOKS {
@@ -203,8 +204,9 @@ impl Reach {
         }
     }
 
-    /// Reaches what words in a range of memory point to, and what follows. Only what processes allocated is at addresses that mean
-    /// nothing else; but who uses what the library allocated for it does so from there.
+    /// Reaches what words in a range of memory point to, and what follows. Only what processes allocated is
+    /// at addresses that mean nothing else; but who uses what the library allocated for it does so from
+    /// there.
     fn roots(&mut self, range: Range<usize>) {
         if self.missing == 0 {
             return;

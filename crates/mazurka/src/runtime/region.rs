@@ -1,8 +1,8 @@
 //! Memory for the processes of checks that look for leaks, at addresses that are never used again.
 //!
-//! A word that looks like a pointer to a block is one then: nothing that is left of earlier times can be taken for it, and
-//! neither can the notes of another allocator. There is room for so much that it need not be used twice; what is dead is given
-//! back to the operating system, without its addresses.
+//! A word that looks like a pointer to a block is one then: nothing that is left of earlier times can be
+//! taken for it, and neither can the notes of another allocator. There is room for so much that it need not
+//! be used twice; what is dead is given back to the operating system, without its addresses.
 #![allow(unsafe_code)]
 
 use std::alloc::Layout;

@@ -1,8 +1,8 @@
 //! The run of a Rust closure: the scheduler's side of the runtime.
 //!
-//! To go back is to begin again: the closure is started anew and the steps of the script are taken once more, each
-//! checked against what it was before. That is put off until the next step, and what is asked of the present state in
-//! the meantime is answered from notes.
+//! To go back is to begin again: the closure is started anew and the steps of the script are taken once more,
+//! each checked against what it was before. That is put off until the next step, and what is asked of the
+//! present state in the meantime is answered from notes.
 
 use std::mem::take;
 use std::sync::Arc;
@@ -98,8 +98,8 @@ pub struct ClosureRun {
     body: Arc<dyn Fn() + Send + Sync>,
     heartbeat: Arc<Heartbeat>,
     max_time: Option<Duration>,
-    /// `(turn, process)`: in that turn (0 for the start, then the steps from 1 on) the process goes on to a panic that
-    /// unwinds over operations, so it is held back and the unwinding is a step of its own.
+    /// `(turn, process)`: in that turn (0 for the start, then the steps from 1 on) the process goes on to a
+    /// panic that unwinds over operations, so it is held back and the unwinding is a step of its own.
     holds: Vec<(u32, ProcessId)>,
     /// Whether the runtime is not where the script ends.
     behind: bool,
@@ -201,7 +201,8 @@ impl ClosureRun {
         Ok(())
     }
 
-    /// Takes the steps of the script again. A process takes its own, in a row, without being asked in between.
+    /// Takes the steps of the script again. A process takes its own, in a row, without being asked in
+    /// between.
     fn rerun(&mut self) -> Result<(), Halt> {
         let told = self.holds.is_empty() && self.runtime.step.story.is_none();
         self.begin(if told { self.runtime.search.script.len() as u32 } else { 0 })?;
@@ -225,7 +226,8 @@ impl ClosureRun {
         self.check_enabled()
     }
 
-    /// Takes the next step of the script the short way, and those that follow it in a row; false if that can't be.
+    /// Takes the next step of the script the short way, and those that follow it in a row; false if that
+    /// can't be.
     #[inline]
     fn repeat(&mut self) -> Result<bool, Halt> {
         self.trouble()?;
@@ -243,8 +245,8 @@ impl ClosureRun {
         Ok(true)
     }
 
-    /// A search has had its time. What is told of an execution is told to its end, and one in which something went wrong is
-    /// not cut here: the search will hear of it.
+    /// A search has had its time. What is told of an execution is told to its end, and one in which something
+    /// went wrong is not cut here: the search will hear of it.
     #[cold]
     fn time_is_up(&mut self) {
         if self.runtime.step.story.is_some()
@@ -287,7 +289,8 @@ impl ClosureRun {
 
     /// Takes a step in the runtime: one that is new, or the next one of the script. The label is left there.
     ///
-    /// A function of its own, which is not called by others that only pass on what it gives: see [`Runtime::resume_here`].
+    /// A function of its own, which is not called by others that only pass on what it gives: see
+    /// [`Runtime::resume_here`].
     #[inline(never)]
     fn take(&mut self, process: ProcessId, choice: u32) -> Result<(), Halt> {
         let (place, digest) = self.perform(process, choice);
@@ -340,7 +343,8 @@ impl ClosureRun {
         }
     }
 
-    /// Lets a process run on to its next operation, unless it is known to go on to a panic that unwinds over operations.
+    /// Lets a process run on to its next operation, unless it is known to go on to a panic that unwinds over
+    /// operations.
     #[inline(always)]
     fn go_on(&mut self, process: ProcessId, turn: u32) -> Result<(), Halt> {
         if !self.holds.is_empty() && self.holds.contains(&(turn, process)) {
@@ -402,8 +406,8 @@ impl ClosureRun {
         Ok(())
     }
 
-    /// Takes the step once more, from the beginning of the execution, with what is known now. It is the one after which
-    /// so many steps will have been taken.
+    /// Takes the step once more, from the beginning of the execution, with what is known now. It is the one
+    /// after which so many steps will have been taken.
     #[cold]
     fn again(&mut self, process: ProcessId, choice: u32, turn: u32) -> Result<(), Halt> {
         let known = self.runtime.search.script.len();
@@ -415,7 +419,8 @@ impl ClosureRun {
         self.take(process, choice)
     }
 
-    /// Whether those are enabled who were when the script had been taken before, for steps with as many outcomes.
+    /// Whether those are enabled who were when the script had been taken before, for steps with as many
+    /// outcomes.
     #[inline]
     fn check_enabled(&mut self) -> Result<(), Halt> {
         let position = self.runtime.search.script.len();

@@ -75,8 +75,8 @@ impl Pending {
 }
 
 impl Runtime {
-    /// Does an operation of the running process, as a step. Gives what tells its label, and the number of its outcomes, from
-    /// others.
+    /// Does an operation of the running process, as a step. Gives what tells its label, and the number of its
+    /// outcomes, from others.
     #[inline(always)]
     pub(super) fn perform(
         &mut self,
@@ -140,8 +140,8 @@ impl Runtime {
         self.execution.schedule.depth += 1;
     }
 
-    /// Whether the script has this operation of the running process as its next step. Not while there are processes to
-    /// be started: what a process does after a step comes before the steps of others.
+    /// Whether the script has this operation of the running process as its next step. Not while there are
+    /// processes to be started: what a process does after a step comes before the steps of others.
     #[inline]
     pub(super) fn is_scripted(&self, place: &'static Caller<'static>) -> bool {
         self.execution.schedule.depth < self.search.scripted
@@ -153,8 +153,9 @@ impl Runtime {
             }
     }
 
-    /// Whether the operation that the running process has come to at this place, one that touches a single location, can be
-    /// done again the short way: what it does is then left to the caller, who says so with [`Runtime::repeated`].
+    /// Whether the operation that the running process has come to at this place, one that touches a single
+    /// location, can be done again the short way: what it does is then left to the caller, who says so with
+    /// [`Runtime::repeated`].
     #[inline(always)]
     pub(crate) fn may_repeat(&self, place: &'static Caller<'static>) -> bool {
         self.is_scripted(place)
@@ -172,7 +173,8 @@ impl Runtime {
         self.search.script[self.execution.schedule.depth as usize].digest == add(NOTHING, location, kind)
     }
 
-    /// A step of the script was taken the short way: it read a location and changed nothing, or else changed it.
+    /// A step of the script was taken the short way: it read a location and changed nothing, or else changed
+    /// it.
     #[inline(always)]
     pub(crate) fn repeated(&mut self, place: &'static Caller<'static>, top: usize, quiet: Option<Location>) {
         let me = self.execution.schedule.running;
@@ -186,8 +188,8 @@ impl Runtime {
         self.execution.schedule.depth += 1;
     }
 
-    /// Takes the step that the script has, without going to the scheduler and back. False if that can't be: the scheduler
-    /// will find out what is wrong.
+    /// Takes the step that the script has, without going to the scheduler and back. False if that can't be:
+    /// the scheduler will find out what is wrong.
     pub(super) fn follow_script(
         &mut self,
         operation: &mut dyn Operation,
@@ -212,8 +214,8 @@ impl Runtime {
         }
     }
 
-    /// Takes the step that the script has, of a process that is parked at its operation; the process is to go on then.
-    /// False if that can't be, as above.
+    /// Takes the step that the script has, of a process that is parked at its operation; the process is to go
+    /// on then. False if that can't be, as above.
     pub(super) fn follow_parked(&mut self, process: ProcessId) -> bool {
         let before = self.search.script[self.execution.schedule.depth as usize];
         let Some(pending) = self.process(process).pending else { return false };
@@ -249,7 +251,8 @@ impl Runtime {
         false
     }
 
-    /// Whether the running process comes to the operation that it came to before, after its last scripted step.
+    /// Whether the running process comes to the operation that it came to before, after its last scripted
+    /// step.
     #[inline(always)]
     pub(super) fn check_next(&mut self, place: &'static Caller<'static>) {
         let state = self.process(self.execution.schedule.running);

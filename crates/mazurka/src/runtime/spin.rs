@@ -1,22 +1,24 @@
 //! Spin loops: who reads the same over and over waits for it to change.
 //!
-//! A process that comes to an operation in the very state in which it was there before, having changed nothing since,
-//! will do the same again as long as what it read stays the same. So it waits, as at a guard, until some of it changes. The
-//! state of a process is its stack and its registers; they are compared byte by byte, so that a loop with a counter is
-//! none. A loop that counts where only it can see it, on the heap, would be taken for one that does not; so the
-//! documentation says that such a counter must be on the stack or in an atomic.
+//! A process that comes to an operation in the very state in which it was there before, having changed
+//! nothing since, will do the same again as long as what it read stays the same. So it waits, as at a guard,
+//! until some of it changes. The state of a process is its stack and its registers; they are compared byte by
+//! byte, so that a loop with a counter is none. A loop that counts where only it can see it, on the heap,
+//! would be taken for one that does not; so the documentation says that such a counter must be on the stack
+//! or in an atomic.
 //!
-//! Objects that are on the stack of a process are shared with others, who change them: that they are named, and what a lock
-//! guards. Whether a loop is recognised must not depend on that, since nothing orders it with what the loop reads. So
-//! those bytes are not compared, unless the process holds the lock.
+//! Objects that are on the stack of a process are shared with others, who change them: that they are named,
+//! and what a lock guards. Whether a loop is recognised must not depend on that, since nothing orders it with
+//! what the loop reads. So those bytes are not compared, unless the process holds the lock.
 //!
-//! Frames have words in them that nobody has written since they were entered: they hold what earlier, deeper calls left. What
-//! the runtime leaves there is another when a step is repeated than when it is scheduled. It leaves that below the stack
-//! pointer of the operation, so it matters only where an operation of a loop is deeper than another one: after that other
-//! one it is wiped out.
+//! Frames have words in them that nobody has written since they were entered: they hold what earlier, deeper
+//! calls left. What the runtime leaves there is another when a step is repeated than when it is scheduled. It
+//! leaves that below the stack pointer of the operation, so it matters only where an operation of a loop is
+//! deeper than another one: after that other one it is wiped out.
 //!
-//! A loop that reads several locations waits for all of them at once. A guard reads one location, so these count as one,
-//! which whoever writes one of them writes too. That changes labels: the search begins again when it is found out.
+//! A loop that reads several locations waits for all of them at once. A guard reads one location, so these
+//! count as one, which whoever writes one of them writes too. That changes labels: the search begins again
+//! when it is found out.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -34,7 +36,8 @@ use super::operation::Wait;
 /// No stack that is compared is larger.
 const MAX_FRAME: usize = 16 * 1024;
 
-/// Where an operation is. Two are the same only if they are the same in memory, which is asked at every operation.
+/// Where an operation is. Two are the same only if they are the same in memory, which is asked at every
+/// operation.
 #[derive(Clone, Copy)]
 struct Site(&'static Caller<'static>);
 
@@ -139,14 +142,14 @@ impl Whole {
 }
 
 impl Frame {
-    /// The state of the process that runs here, with these registers, on the stack that begins there. None where it is
-    /// not known.
+    /// The state of the process that runs here, with these registers, on the stack that begins there. None
+    /// where it is not known.
     pub(super) fn new(registers: &Registers, base: usize) -> Option<Frame> {
         let [saved @ .., top] = *registers.words();
         let size = base.checked_sub(top).filter(|&size| top > 0 && size <= MAX_FRAME)?;
         let stack = std::ptr::with_exposed_provenance::<usize>(top);
-        // SAFETY: from the stack pointer to the base all is memory of this stack. Some of it is padding that was never
-        // written; the reads are volatile, so that nobody assumes anything about it.
+        // SAFETY: from the stack pointer to the base all is memory of this stack. Some of it is padding that
+        // was never written; the reads are volatile, so that nobody assumes anything about it.
         let words =
             (0..size / size_of::<usize>()).map(|at| unsafe { stack.add(at).read_volatile() }).collect();
         Some(Frame { saved, top, words })
@@ -164,7 +167,8 @@ impl Frame {
 
 /// The registers that a call preserves, and the stack pointer (0 where it is not known) last.
 ///
-/// Made where it stays, since to copy what was written a moment ago would cost as much as the rest of an operation.
+/// Made where it stays, since to copy what was written a moment ago would cost as much as the rest of an
+/// operation.
 #[repr(transparent)]
 pub(crate) struct Registers(MaybeUninit<[usize; 7]>);
 
@@ -178,11 +182,12 @@ impl Registers {
         }
     }
 
-    /// Takes those of the caller, before anything else is done, so that nothing of ours is among what is compared.
+    /// Takes those of the caller, before anything else is done, so that nothing of ours is among what is
+    /// compared.
     #[inline(always)]
     pub(crate) fn take(&mut self) {
-        // SAFETY: seven words are written to where the pointer says. It is in a register that calls do not preserve, so not
-        // in one of those that are taken.
+        // SAFETY: seven words are written to where the pointer says. It is in a register that calls do not
+        // preserve, so not in one of those that are taken.
         #[cfg(all(target_arch = "x86_64", unix))]
         unsafe {
             std::arch::asm!(
@@ -220,13 +225,13 @@ thread_local! {
     static LEFT_SOMETHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Wipes out what the runtime has left below the stack pointer of the caller, where nothing lives, if an operation of the
-/// loop in which the running process may be is deeper.
+/// Wipes out what the runtime has left below the stack pointer of the caller, where nothing lives, if an
+/// operation of the loop in which the running process may be is deeper.
 #[inline(always)]
 pub(crate) fn wipe_leftovers() {
     if left_something() {
-        // SAFETY: the function writes below the stack pointer only, as any call might. A stack that has no room for it
-        // overflows, as it would at the next operation.
+        // SAFETY: the function writes below the stack pointer only, as any call might. A stack that has no
+        // room for it overflows, as it would at the next operation.
         #[cfg(all(target_arch = "x86_64", unix))]
         unsafe {
             wipe();
@@ -259,7 +264,8 @@ impl Runtime {
         self.process(self.running()).spin_state.detector.suspects(Site(place))
     }
 
-    /// A step of a process read a location and did not change anything that guards can see; or, with none, it did.
+    /// A step of a process read a location and did not change anything that guards can see; or, with none, it
+    /// did.
     #[inline]
     pub(super) fn note_for_spin(
         &mut self,

@@ -14,7 +14,8 @@ pub(crate) struct Stacks {
     large: Vec<(usize, DefaultStack)>,
 }
 
-/// Stacks that earlier checks have left, with their sizes: to map memory anew would cost more than a small check.
+/// Stacks that earlier checks have left, with their sizes: to map memory anew would cost more than a small
+/// check.
 static LEFT: Mutex<Vec<(usize, DefaultStack)>> = Mutex::new(Vec::new());
 
 /// No more stacks than this are kept for later checks.

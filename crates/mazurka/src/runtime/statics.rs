@@ -1,8 +1,9 @@
 //! Statics begin anew in each execution: a check works on copies.
 //!
-//! A static holds what its constant initialiser gave it, as long as nobody changed it outside of a check; and the value
-//! of a constant expression can be had as often as one likes. So its bytes are copied when an execution touches it first,
-//! and the copy is forgotten at its end. What the copy came to own is not dropped, as statics never are.
+//! A static holds what its constant initialiser gave it, as long as nobody changed it outside of a check; and
+//! the value of a constant expression can be had as often as one likes. So its bytes are copied when an
+//! execution touches it first, and the copy is forgotten at its end. What the copy came to own is not
+//! dropped, as statics never are.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc, dealloc};
@@ -102,7 +103,8 @@ impl Home {
             // SAFETY: a static is alive, and the layout is that of its value.
             let copy = unsafe { runtime.copy_of(location, data.cast(), Layout::for_value(&*data)) };
             let mut data = data;
-            // SAFETY: a pointer of this size is nothing but an address; so it is replaced as a whole, provenance included.
+            // SAFETY: a pointer of this size is nothing but an address; so it is replaced as a whole,
+            // provenance included.
             unsafe { (&raw mut data).cast::<*mut u8>().write(copy) };
             data
         })

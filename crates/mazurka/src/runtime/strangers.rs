@@ -1,8 +1,8 @@
 //! Threads of the operating system that take part in a check without being its threads.
 //!
-//! A `std::thread` that is spawned within a closure is nobody whom the check could schedule. If it uses an object of the check it
-//! panics; but what the closure sees of that is a `join` that gives an error, or nothing. So word is left for the check, which says
-//! what happened when its execution is over.
+//! A `std::thread` that is spawned within a closure is nobody whom the check could schedule. If it uses an
+//! object of the check it panics; but what the closure sees of that is a `join` that gives an error, or
+//! nothing. So word is left for the check, which says what happened when its execution is over.
 
 use std::panic::Location as Caller;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +54,8 @@ pub(crate) fn intrude(
 }
 
 impl Runtime {
-    /// What a stranger did in this execution. It comes before all else that went wrong, which may be because of it.
+    /// What a stranger did in this execution. It comes before all else that went wrong, which may be because
+    /// of it.
     pub(super) fn report_intrusion(&mut self) {
         if !ANY.load(Ordering::Acquire) {
             return;

@@ -1,8 +1,9 @@
 //! Small programs, checked against every interleaving of their steps.
 //!
-//! A program is a closure whose result is what came of it. Of each it is asserted, by brute force: how many classes of
-//! executions there are and what comes of them; that executions of one class end alike, so labels tell all that matters;
-//! and that `optimal` runs each class once, in whatever order it goes about it, and blocks nothing.
+//! A program is a closure whose result is what came of it. Of each it is asserted, by brute force: how many
+//! classes of executions there are and what comes of them; that executions of one class end alike, so labels
+//! tell all that matters; and that `optimal` runs each class once, in whatever order it goes about it, and
+//! blocks nothing.
 #![allow(dead_code)]
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -177,8 +177,8 @@ fn a_compare_exchange_has_an_ordering_for_either_outcome() {
     ordered("fetch_update", message(update, |flag| flag.load(Acquire) == 1));
 }
 
-/// A number is written and a flag set to 1 with release; another thread goes on from there; main reads the number if it finds the
-/// flag at 2 with acquire.
+/// A number is written and a flag set to 1 with release; another thread goes on from there; main reads the
+/// number if it finds the flag at 2 with acquire.
 fn relay(pass_on: Raise) -> impl Fn() + Send + Sync + 'static {
     move || {
         let post = Arc::new(Post::default());

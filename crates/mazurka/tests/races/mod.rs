@@ -1,5 +1,5 @@
-//! Data races on cells: what orders two accesses, and what does not. Executions are sequentially consistent; the order by which
-//! races are judged is that of C++20, which Rust has.
+//! Data races on cells: what orders two accesses, and what does not. Executions are sequentially consistent;
+//! the order by which races are judged is that of C++20, which Rust has.
 #![allow(unsafe_code)]
 
 mod atomics;
@@ -13,8 +13,8 @@ use mazurka::cell::UnsafeCell;
 #[derive(Default)]
 struct Number(UnsafeCell<u32>);
 
-// SAFETY: who shares one has to order the accesses; the tests are about whether that is noticed. Modelled threads take turns, so
-// accesses that race do no harm.
+// SAFETY: who shares one has to order the accesses; the tests are about whether that is noticed. Modelled
+// threads take turns, so accesses that race do no harm.
 unsafe impl Sync for Number {}
 
 impl Number {

@@ -1,5 +1,5 @@
-//! Data structures as people write them, each in one text with its bugs: the right one passes every execution, and each
-//! bug is found for what it is. `docs/structures.md` tells of them.
+//! Data structures as people write them, each in one text with its bugs: the right one passes every
+//! execution, and each bug is found for what it is. `docs/structures.md` tells of them.
 
 mod channel;
 mod once;

@@ -41,8 +41,9 @@ impl<T: Clone, const BUG: Bug> Once<T, BUG> {
             if BUG == EARLY {
                 self.state.store(SET, SeqCst);
             }
-            // SAFETY: only one thread comes here, and nobody reads the value before it is told to be set. With a bug
-            // that is not so: this is told as a data race, and all that runs at a time is one of the threads.
+            // SAFETY: only one thread comes here, and nobody reads the value before it is told to be set.
+            // With a bug that is not so: this is told as a data race, and all that runs at a time is one of
+            // the threads.
             self.value.with_mut(|cell| unsafe { *cell = Some(value) });
             if BUG != EARLY {
                 self.state.store(SET, SeqCst);
@@ -97,9 +98,9 @@ fn it_is_made_once<const BUG: Bug>() {
     assert_eq!(threads.map(|thread| thread.join().unwrap()), [7, 7]);
 }
 
-/// Each thread may be the first. Of each other the exchange finds the value set, or else the first, second or third load does:
-/// who has read the same twice in a loop waits for another value. Four ways each, and those of two threads are
-/// independent: `2 * 4`, and `3 * 4 * 4`.
+/// Each thread may be the first. Of each other the exchange finds the value set, or else the first, second or
+/// third load does: who has read the same twice in a loop waits for another value. Four ways each, and those
+/// of two threads are independent: `2 * 4`, and `3 * 4 * 4`.
 #[test]
 fn the_first_sets_it() {
     passes(8, it_is_made_once::<RIGHT>);

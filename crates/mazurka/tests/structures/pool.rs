@@ -1,7 +1,8 @@
 //! A pool of slots: the free ones are a stack of indices, as in allocators of fixed blocks.
 //!
-//! The top of the stack is an index, with a tag that is another after each change. Without the tag a slot that was taken and
-//! given back looks as if nothing had happened, though the slot below it may be taken by now: the ABA problem.
+//! The top of the stack is an index, with a tag that is another after each change. Without the tag a slot
+//! that was taken and given back looks as if nothing had happened, though the slot below it may be taken by
+//! now: the ABA problem.
 
 use mazurka::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use mazurka::thread;
@@ -64,7 +65,8 @@ impl<const SLOTS: usize, const BUG: Bug> Pool<SLOTS, BUG> {
     }
 }
 
-/// One thread takes a slot; another takes two and gives the first back. Nobody has a slot that is free, or another's.
+/// One thread takes a slot; another takes two and gives the first back. Nobody has a slot that is free, or
+/// another's.
 fn takes_and_gives_back<const BUG: Bug>() {
     let pool = Pool::<2, BUG>::new();
     let mut slots = thread::scope(|scope| {

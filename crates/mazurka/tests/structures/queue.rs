@@ -9,7 +9,8 @@ use super::{fails, passes, passes_as_by_brute_force};
 
 type Bug = u8;
 const RIGHT: Bug = 0;
-/// Who waits for an item and who waits for room wait on the same condition variable, and only one is woken: the wrong one.
+/// Who waits for an item and who waits for room wait on the same condition variable, and only one is woken:
+/// the wrong one.
 const ONE_CONDVAR: Bug = 1;
 /// Who is woken does not look whether there is what it waited for.
 const IF: Bug = 2;

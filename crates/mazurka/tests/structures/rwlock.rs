@@ -1,6 +1,7 @@
 //! A lock for many readers or one writer, in one word, in which who waits spins.
 //!
-//! A writer that waits says so, and new readers let it go first: else readers that come and go could keep it out for ever.
+//! A writer that waits says so, and new readers let it go first: else readers that come and go could keep it
+//! out for ever.
 #![allow(unsafe_code)]
 
 use std::hint::spin_loop;
@@ -40,8 +41,8 @@ impl<T, const BUG: Bug> Lock<T, BUG> {
         while !self.try_read() {
             spin_loop();
         }
-        // SAFETY: nobody writes as long as there are readers. With a bug this is told as a data race; the function does
-        // no operations, so nobody else runs in the meantime.
+        // SAFETY: nobody writes as long as there are readers. With a bug this is told as a data race; the
+        // function does no operations, so nobody else runs in the meantime.
         let result = self.value.with(|value| f(unsafe { &*value }));
         self.state.fetch_sub(READER, SeqCst);
         result
@@ -103,9 +104,9 @@ fn two_write<const BUG: Bug>() {
     assert_eq!(lock.read(|value| *value), 2);
 }
 
-/// The numbers depend on when a loop counts as waiting. A model of the two programs, apart from the library, gives 17 and 22 if
-/// a loop waits at its third load for a value other than the last; were what was read part of the state that is compared,
-/// it would be 18 and 22.
+/// The numbers depend on when a loop counts as waiting. A model of the two programs, apart from the library,
+/// gives 17 and 22 if a loop waits at its third load for a value other than the last; were what was read part
+/// of the state that is compared, it would be 18 and 22.
 #[test]
 fn readers_and_writers() {
     passes(17, one_writes_and_one_reads::<RIGHT>);

@@ -1,7 +1,7 @@
 //! A stack of boxed nodes (R. K. Treiber, "Systems Programming: Coping with Parallelism", 1986).
 //!
-//! Who loses a race for the top may still read a node that another has popped. Therefore popped nodes are retired: they
-//! are freed with the stack, when nobody can look at them any longer.
+//! Who loses a race for the top may still read a node that another has popped. Therefore popped nodes are
+//! retired: they are freed with the stack, when nobody can look at them any longer.
 #![allow(unsafe_code)]
 
 use std::ptr;
@@ -139,8 +139,8 @@ fn both<const BUG: Bug>() {
     assert_eq!(sorted(popped.into_iter().flatten()), [1, 2]);
 }
 
-/// Of two pushes one is over before the other begins, or one finds at its exchange that the other was there before: `2 * 2`. So it
-/// is with pops, which besides retire their nodes in either order: `2 * 2 * 2`.
+/// Of two pushes one is over before the other begins, or one finds at its exchange that the other was there
+/// before: `2 * 2`. So it is with pops, which besides retire their nodes in either order: `2 * 2 * 2`.
 #[test]
 fn pushes_and_pops() {
     passes_as_by_brute_force(4, two_pushes::<RIGHT>);

@@ -56,8 +56,8 @@ fn a_thread_wakes_up_of_itself_if_the_check_says_so() {
     };
     passes(2, once);
     assert!(run_spurious(once).text().contains("woken too early"));
-    // In a loop: the flag is seen at once; the notification comes in time; or the thread wakes up of itself, and the flag is
-    // set before it has the lock again, or after that, when it waits once more.
+    // In a loop: the flag is seen at once; the notification comes in time; or the thread wakes up of itself,
+    // and the flag is set before it has the lock again, or after that, when it waits once more.
     let report = run_spurious(|| {
         let shared = shared(false);
         let waiter = shared.clone();
@@ -91,7 +91,8 @@ fn to_wake_up_of_itself_is_no_timeout() {
     assert_eq!(seen, [(false, true), (true, false), (true, true)]);
 }
 
-/// The flag is no part of what the lock guards: it can be set and notified between the look at it and the wait.
+/// The flag is no part of what the lock guards: it can be set and notified between the look at it and the
+/// wait.
 fn lost_wake_up() {
     let shared = shared(());
     let flag = Arc::new(AtomicBool::new(false));
@@ -156,8 +157,8 @@ fn a_notification_comes_before_the_wait_in_time_or_too_late() {
 
 #[test]
 fn a_condition_that_has_come_is_no_timeout() {
-    // The value is set before the first look; or the notification comes in time; or the wait times out, and the value is set
-    // before the second look, or after it.
+    // The value is set before the first look; or the notification comes in time; or the wait times out, and
+    // the value is set before the second look, or after it.
     expect(4, [(false, 7), (true, 0)], || {
         let shared = shared(0);
         let waiter = shared.clone();
@@ -189,7 +190,8 @@ fn tokens(notify: impl Fn(&Condvar)) {
 
 #[test]
 fn notify_all_wakes_all_and_notify_one_does_not() {
-    // Nobody, either, or both wait (in one of 2 orders), and in the end the two have the lock in one of 2 orders.
+    // Nobody, either, or both wait (in one of 2 orders), and in the end the two have the lock in one of 2
+    // orders.
     passes(2 + 4 + 4, || tokens(Condvar::notify_all));
     // Of two who wait, either is woken first.
     passes(2 + 4 + 8, || {
@@ -203,7 +205,8 @@ fn notify_all_wakes_all_and_notify_one_does_not() {
 
 #[test]
 fn any_of_those_who_wait_may_be_woken() {
-    // The three come to the lock in one of 6 orders; either may be woken first; they take the lock again in one of 2 orders.
+    // The three come to the lock in one of 6 orders; either may be woken first; they take the lock again in
+    // one of 2 orders.
     expect(6 * 2 * 2, [[0, 1], [1, 0]], || {
         let shared = shared(Vec::new());
         let ready = Arc::new(Condvar::new());
@@ -298,7 +301,8 @@ fn two_locks_at_once_are_a_panic() {
 
 #[test]
 fn a_buffer_for_one_thing_passes_all_things_on_in_order() {
-    // Before each thing is put, and before each but the last is taken, the other side may come first and wait.
+    // Before each thing is put, and before each but the last is taken, the other side may come first and
+    // wait.
     passes(1 << 5, || {
         let buffer = shared(None);
         let producer = buffer.clone();

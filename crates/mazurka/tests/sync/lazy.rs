@@ -123,7 +123,8 @@ fn a_value_within_its_own_making_is_waited_for_in_vain() {
 
 #[test]
 fn a_lazy_value_is_made_by_who_needs_it_first() {
-    // Main looks before, during and after the other thread's making; in the first case, either may make it then.
+    // Main looks before, during and after the other thread's making; in the first case, either may make it
+    // then.
     expect(4, [(true, false), (false, false), (false, true)], || {
         let calls = Arc::new(AtomicUsize::new(0));
         let made = calls.clone();

@@ -27,7 +27,8 @@ fn philosophers_starve() {
 
 #[test]
 fn a_left_handed_philosopher_saves_the_others() {
-    // Each fork is used by one neighbour first: 2^n ways, but for the two in which everybody goes before the next.
+    // Each fork is used by one neighbour first: 2^n ways, but for the two in which everybody goes before the
+    // next.
     for (philosophers, executions) in [(2, 2), (3, 6), (4, 14)] {
         passes(executions, move || dinner(philosophers, true));
     }

@@ -21,7 +21,8 @@ fn readers_and_writers(readers: usize, writers: usize) -> Vec<usize> {
 fn writers_exclude_all_and_readers_exclude_writers() {
     expect(2, [vec![]], || readers_and_writers(0, 2));
     expect(2, [vec![0], vec![1]], || readers_and_writers(1, 1));
-    // Orders of readers count though nothing depends on them: two locks and two unlocks can be mixed in 6 ways.
+    // Orders of readers count though nothing depends on them: two locks and two unlocks can be mixed in 6
+    // ways.
     expect(6, [vec![0, 0]], || readers_and_writers(2, 0));
     // In 2 of these 6 the writer has 3 places, in 4 it has 2.
     let seen = [vec![0, 0], vec![0, 1], vec![1, 0], vec![1, 1]];

@@ -44,7 +44,8 @@ fn a_poisoned_once() {
 #[test]
 fn once_lock() {
     static VALUE: OnceLock<Vec<usize>> = OnceLock::new();
-    // Main looks before, during and after the other thread's making; in the first case, either may make it then.
+    // Main looks before, during and after the other thread's making; in the first case, either may make it
+    // then.
     expect(4, [(None, 0), (None, 1), (Some(0), 0)], || {
         assert_eq!(VALUE.get(), None);
         let handle = thread::spawn(|| VALUE.get_or_init(|| vec![0])[0]);

@@ -1,5 +1,5 @@
-//! Small programs under brute force and under `optimal`, in many orders: the same classes, deadlocks and failures; and the
-//! executions of one class, as the labels have it, end alike.
+//! Small programs under brute force and under `optimal`, in many orders: the same classes, deadlocks and
+//! failures; and the executions of one class, as the labels have it, end alike.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

@@ -128,8 +128,8 @@ impl Monitor<NativeRun> for Met {
     }
 }
 
-/// What `optimal` meets, after it was compared with brute force and with `source`, where that takes the program; and
-/// `optimal+observers` likewise.
+/// What `optimal` meets, after it was compared with brute force and with `source`, where that takes the
+/// program; and `optimal+observers` likewise.
 pub fn agreed(program: &Native, name: &str) -> Met {
     let budget = Budget { executions: 200_000, steps: 500 };
     let truth = mazurka_oracle::truth(program, budget).unwrap_or_else(|error| panic!("{name}: {error:?}"));
@@ -196,7 +196,8 @@ fn parts(kind: FailureKind, message: &str) -> Vec<&str> {
     parts
 }
 
-/// Failures, with the two accesses of a data race in no order: nobody need have observed which of two writes came first.
+/// Failures, with the two accesses of a data race in no order: nobody need have observed which of two writes
+/// came first.
 fn unordered(failures: &BTreeSet<(FailureKind, String)>) -> BTreeSet<(FailureKind, Vec<&str>)> {
     failures.iter().map(|(kind, message)| (*kind, parts(*kind, message))).collect()
 }

@@ -9,8 +9,8 @@ const FUTURE: u64 = 0;
 /// or the object that a task made as its so-manyth, of a class.
 const OBJECT: u64 = 1;
 
-/// A few locations have the same number in every run. The others belong to tasks, or to objects, which are named after
-/// the task that made them.
+/// A few locations have the same number in every run. The others belong to tasks, or to objects, which are
+/// named after the task that made them.
 impl PortableNames for AbsRun {
     fn location_name(&self, location: Location) -> Option<LocationName> {
         if location.0 <= MAIN_DATA {

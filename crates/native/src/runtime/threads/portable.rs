@@ -1,8 +1,9 @@
 //! Locations by names that mean the same in another run.
 //!
-//! Memory is named by where it is in the object, or in the slot of a thread, which is named by its path: slots lie in the
-//! order in which a run meets threads. What lies where in a slot is the same in every run, since stacks and heaps begin
-//! at the same places of it. That memory is shared is found out by running: where this run has not, there is no location.
+//! Memory is named by where it is in the object, or in the slot of a thread, which is named by its path:
+//! slots lie in the order in which a run meets threads. What lies where in a slot is the same in every run,
+//! since stacks and heaps begin at the same places of it. That memory is shared is found out by running:
+//! where this run has not, there is no location.
 
 use mazurka_program::{Location, LocationName, PortableNames, ProcessId};
 
@@ -12,9 +13,9 @@ use super::runtime::Runtime;
 use crate::runtime::memory::layout::MAX_THREADS;
 use crate::runtime::memory::shadow::is_location;
 
-/// What a location is, by the first word of its name: `[MEMORY, offset, size]`, `[OBJECT, class, offset]`; of a thread
-/// its end, its wake-ups, and whether it was joined; what is registered for the end; and `[GROUP, ...]` with the words
-/// of its first member.
+/// What a location is, by the first word of its name: `[MEMORY, offset, size]`, `[OBJECT, class, offset]`; of
+/// a thread its end, its wake-ups, and whether it was joined; what is registered for the end; and `[GROUP,
+/// ...]` with the words of its first member.
 const MEMORY: u64 = 0;
 const OBJECT: u64 = 1;
 const END: u64 = 2;
