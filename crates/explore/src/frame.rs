@@ -21,6 +21,7 @@ pub(crate) trait Search<'a>: Sized {
     /// Bytes held besides the trace and the run. What is counted of them apart is noted.
     fn memory(&mut self) -> usize;
 
+    #[cold]
     fn note_memory(&mut self) -> ControlFlow<()> {
         let bytes = self.memory();
         self.walk().note_memory(bytes)
@@ -52,6 +53,7 @@ pub(crate) trait WakeupSearch<'a>: Search<'a> {
     fn plan_freely(&mut self) -> ControlFlow<()>;
 
     /// Explores the node of the present state with the wakeup tree that leads on from it, if any.
+    #[inline]
     fn visit(&mut self, wut: Children) -> ControlFlow<()> {
         self.stack().push(wut);
         if let Some(ending) = self.walk().ending_here() {
@@ -125,6 +127,7 @@ pub(crate) trait ContextSearch<'a>: Search<'a> {
         ControlFlow::Continue(())
     }
 
+    #[inline]
     fn visit(&mut self, sleep: Sleeping) -> ControlFlow<()> {
         let (_, nodes) = self.parts();
         let level = nodes.len();

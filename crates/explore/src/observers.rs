@@ -117,6 +117,7 @@ struct ObserversSearch<'a> {
 }
 
 impl<'a> Search<'a> for ObserversSearch<'a> {
+    #[inline]
     fn walk(&mut self) -> &mut Walk<'a> {
         &mut self.walk
     }
@@ -138,6 +139,7 @@ impl<'a> Search<'a> for ObserversSearch<'a> {
 }
 
 impl<'a> WakeupSearch<'a> for ObserversSearch<'a> {
+    #[inline]
     fn stack(&mut self) -> &mut WakeupStack {
         &mut self.stack
     }

@@ -80,6 +80,7 @@ struct Plans {
 }
 
 impl<'a> Search<'a> for OptimalSearch<'a> {
+    #[inline]
     fn walk(&mut self) -> &mut Walk<'a> {
         &mut self.walk
     }
@@ -107,6 +108,7 @@ impl<'a> Search<'a> for OptimalSearch<'a> {
 }
 
 impl<'a> WakeupSearch<'a> for OptimalSearch<'a> {
+    #[inline]
     fn stack(&mut self) -> &mut WakeupStack {
         &mut self.plans.stack
     }
@@ -283,8 +285,7 @@ fn collect_with(walk: &Walk<'_>, shared: usize, known: &mut Vec<u32>, races: &mu
         races.extend(old.filter(due).filter_map(handle));
     }
     races.extend(order.races_from(shared).iter().filter_map(handle));
-    let waiting = walk.waiting_races().into_iter();
-    races.extend(waiting.map(|(e, process)| Reversal { e, process, second: None }));
+    walk.each_waiting_race(|e, process| races.push(Reversal { e, process, second: None }));
 }
 
 /// The first event that may be the later one of a race that has to be handled again: of each process the new

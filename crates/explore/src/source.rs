@@ -81,6 +81,7 @@ struct SourceSearch<'a> {
 }
 
 impl<'a> Search<'a> for SourceSearch<'a> {
+    #[inline]
     fn walk(&mut self) -> &mut Walk<'a> {
         &mut self.walk
     }

@@ -77,6 +77,7 @@ impl<'a> Search<'a> for SourceContextSearch<'a> {
 impl<'a> ContextSearch<'a> for SourceContextSearch<'a> {
     type Backtrack = ProcessSet;
 
+    #[inline]
     fn parts(&mut self) -> (&mut Walk<'a>, &mut Vec<ContextNode<ProcessSet>>) {
         (&mut self.walk, &mut self.nodes)
     }

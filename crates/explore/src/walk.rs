@@ -178,17 +178,23 @@ impl<'a> Walk<'a> {
     /// The races of the processes that wait at the end with what made them wait: the writer and the process
     /// of each.
     pub fn waiting_races(&self) -> Vec<(usize, ProcessId)> {
-        let Walk { run, trace, order, options, .. } = self;
         let mut found = Vec::new();
+        self.each_waiting_race(|e, process| found.push((e, process)));
+        found
+    }
+
+    /// Calls `found` for each of [`Walk::waiting_races`].
+    #[inline]
+    pub fn each_waiting_race(&self, mut found: impl FnMut(usize, ProcessId)) {
+        let Walk { run, trace, order, options, .. } = self;
         if !options.rules.shared.waiting_races {
-            return found;
+            return;
         }
         run.waiting(&mut |process, guard| {
             let Some(guard) = guard else { return };
             let holds = |id, depth| !options.rules.shared.guard_must_hold || run.guard_holds_at(id, depth);
-            order.waiting_races(trace, process, guard, holds, |e| found.push((e, process)));
+            order.waiting_races(trace, process, guard, holds, |e| found(e, process));
         });
-        found
     }
 
     /// Goes back to where the execution had `depth` steps.
@@ -284,10 +290,14 @@ impl<'a> Walk<'a> {
     /// How the execution ends in the present state, whatever the algorithm; none if it goes on.
     #[inline]
     pub fn ending_here(&self) -> Option<Ending> {
-        if self.run.enabled().is_empty() {
-            return Some(self.maximal_ending());
-        }
-        self.too_deep().then_some(Ending::Cut)
+        let goes_on = !self.run.enabled().is_empty() && !self.too_deep();
+        if goes_on { None } else { Some(self.ending()) }
+    }
+
+    /// Out of line: most nodes are no ends.
+    #[inline(never)]
+    fn ending(&self) -> Ending {
+        if self.run.enabled().is_empty() { self.maximal_ending() } else { Ending::Cut }
     }
 
     /// Counts an execution and tells the monitor. Breaks if the search is over.
