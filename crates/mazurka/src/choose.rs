@@ -3,7 +3,7 @@
 use std::ops::{Bound, RangeBounds};
 use std::panic::Location as Caller;
 
-use crate::runtime::operation::{Operation, Step};
+use crate::runtime::operation::{CurrentStep, Operation};
 use crate::runtime::{Runtime, operate, stop_here, with_runtime};
 
 /// A number of a range: every one of them is explored.
@@ -91,7 +91,7 @@ impl Operation for Choice {
         self.count > 1
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         self.chosen = self.from + step.choice as usize;
         let chosen = self.chosen;
         step.note(|| format!("chose {chosen}"));

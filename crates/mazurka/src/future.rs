@@ -37,7 +37,7 @@ use mazurka_program::{AccessKind, Location, ProcessId};
 
 use crate::origin::{Membership, Origin};
 use crate::runtime::identity::OwnKind;
-use crate::runtime::operation::Step;
+use crate::runtime::operation::CurrentStep;
 use crate::runtime::{
     Described, Runtime, in_check, is_end_of_execution, note_panic, operate, stop_without, with_runtime,
 };
@@ -218,7 +218,7 @@ impl<T> Shared<T> {
         &self,
         place: CallSite,
         describe: impl Fn(String) -> String,
-        mut change: impl FnMut(&mut State<T>, Option<&mut Step<'_>>) -> R,
+        mut change: impl FnMut(&mut State<T>, Option<&mut CurrentStep<'_>>) -> R,
     ) -> Option<R> {
         let state = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(done) = self.done else { return Some(change(&mut state(), None)) };

@@ -31,7 +31,7 @@ use mazurka_program::{AccessKind, Location, ProcessId, Stop};
 
 use crate::origin::{Membership, Origin};
 use crate::runtime::identity::OwnKind;
-use crate::runtime::operation::{Operation, Step, Wait};
+use crate::runtime::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::{Described, Runtime, operate, outside_runtime, stop_without, with_runtime};
 use crate::step::{CallSite, call, opaque_debug, take_step, verb};
 use crate::sync::mpsc::queue::Queue;
@@ -275,7 +275,7 @@ impl<T> Operation for Receive<'_, T> {
         self.find(&locked(&self.model.state).queue).is_some()
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         let mut state = locked(&self.model.state);
         let Some((at, panicked)) = self.find(&state.queue) else {
             // Does not vary: with fewer messages it would find nothing either.

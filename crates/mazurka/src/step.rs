@@ -5,7 +5,7 @@ use std::panic::Location as Caller;
 
 use mazurka_program::Location;
 
-use crate::runtime::operation::{Operation, Step};
+use crate::runtime::operation::{CurrentStep, Operation};
 use crate::runtime::{Runtime, operate};
 
 /// Where in the source an operation is.
@@ -17,8 +17,8 @@ struct Unguarded<P, D> {
     describe: D,
 }
 
-impl<P: FnMut(&mut Step<'_>), D: Fn(&Runtime) -> String> Operation for Unguarded<P, D> {
-    fn perform(&mut self, step: &mut Step<'_>) {
+impl<P: FnMut(&mut CurrentStep<'_>), D: Fn(&Runtime) -> String> Operation for Unguarded<P, D> {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         (self.perform)(step);
     }
 
@@ -32,10 +32,10 @@ impl<P: FnMut(&mut Step<'_>), D: Fn(&Runtime) -> String> Operation for Unguarded
 pub(crate) fn take_step<R>(
     place: CallSite,
     describe: impl Fn(&Runtime) -> String,
-    mut perform: impl FnMut(&mut Step<'_>) -> R,
+    mut perform: impl FnMut(&mut CurrentStep<'_>) -> R,
 ) -> Option<R> {
     let mut result = None;
-    let perform = |step: &mut Step<'_>| result = Some(perform(step));
+    let perform = |step: &mut CurrentStep<'_>| result = Some(perform(step));
     operate(&mut Unguarded { perform, describe }, place);
     result
 }

@@ -1,7 +1,6 @@
 //! What reports say: each program of `golden/programs.rs` against the report beside it.
 //!
-//! `MAZURKA_BLESS=1 cargo test -p mazurka --test main reports` writes the reports anew. Read the difference
-//! before you keep it.
+//! `MAZURKA_BLESS=1 cargo test -p mazurka --test main reports` writes them anew: read the difference.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use mazurka_program::{AccessKind, Location, Names, ProcessId};
 use crate::waiters::{Spuriously, Waiter, Waiters};
 
 /// A step while it is taken, as far as these primitives need it.
-pub trait Step {
+pub trait StepEffects {
     /// Who takes it.
     fn process(&self) -> ProcessId;
 
@@ -57,7 +57,7 @@ pub trait Step {
 }
 
 /// Wakes a thread that waits.
-fn wake(step: &mut impl Step, process: ProcessId) {
+fn wake(step: &mut impl StepEffects, process: ProcessId) {
     step.waiters().remove(process);
     let location = step.wake_location(process);
     step.touch(location, AccessKind::Write);
@@ -66,7 +66,7 @@ fn wake(step: &mut impl Step, process: ProcessId) {
 
 /// Joins the queue of a condition variable and gives the lock back, unless others wait there with another
 /// lock. Says whether it did. The label of a failure is that of a success.
-pub fn join_queue(step: &mut impl Step, queue: Location, lock: Location) -> bool {
+pub fn join_queue(step: &mut impl StepEffects, queue: Location, lock: Location) -> bool {
     step.touch(queue, AccessKind::Update);
     step.touch(lock, AccessKind::Update);
     let one_lock = step.waiters().at(queue).all(|waiter| waiter.lock == Some(lock));
@@ -122,7 +122,7 @@ impl WakeUp {
     }
 
     /// Takes the step.
-    pub fn perform(&self, step: &mut impl Step) -> Woken {
+    pub fn perform(&self, step: &mut impl StepEffects) -> Woken {
         let process = step.process();
         let woken = if step.waiters().remove(process) {
             step.touch(self.queue, AccessKind::Update);
@@ -155,7 +155,7 @@ pub fn outcomes_of_notification(waiters: &Waiters, queue: Location, all: bool) -
 }
 
 /// Wakes one who waits, or all.
-pub fn notify(step: &mut impl Step, queue: Location, all: bool) {
+pub fn notify(step: &mut impl StepEffects, queue: Location, all: bool) {
     let mut woken: Vec<ProcessId> = step.waiters().at(queue).map(|waiter| waiter.process).collect();
     if !all && woken.len() > 1 {
         // By their names, which don't depend on the order in which they came.
@@ -187,7 +187,7 @@ pub struct Round {
 /// woken: to go on is then a step that waits for the barrier itself, and is guarded. Gives the round, and
 /// whom it wakes.
 pub fn come_to_barrier(
-    step: &mut impl Step,
+    step: &mut impl StepEffects,
     barrier: Location,
     threads: u64,
     static_footprints: bool,

@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Runtime;
 use super::identity::OwnKind;
-use super::operation::{Operation, Step};
+use super::operation::{CurrentStep, Operation};
 
 /// The `Arc`s of an execution.
 #[derive(Default)]
@@ -152,13 +152,13 @@ impl Runtime {
 }
 
 impl Act<'_> {
-    fn handles<'a>(&self, step: &'a Step<'_>) -> &'a [Handle] {
+    fn handles<'a>(&self, step: &'a CurrentStep<'_>) -> &'a [Handle] {
         step.runtime.execution.arcs.handles.get(&self.address).map_or(&[], Vec::as_slice)
     }
 
     /// Goes through the other handles, reading the strong ones (or all), up to the first of these that lives.
     /// Tells whether there is one.
-    fn finds_another(&self, step: &mut Step<'_>, strong_only: bool) -> bool {
+    fn finds_another(&self, step: &mut CurrentStep<'_>, strong_only: bool) -> bool {
         let mut passed = Vec::new();
         let mut found = false;
         for handle in self.handles(step).iter().filter(|handle| handle.location != self.handle) {
@@ -176,23 +176,23 @@ impl Act<'_> {
         found
     }
 
-    fn is_strong(&self, step: &Step<'_>) -> bool {
+    fn is_strong(&self, step: &CurrentStep<'_>) -> bool {
         self.handles(step).iter().any(|handle| handle.location == self.handle && handle.strong)
     }
 
     /// The handle is gone. What was done by it comes before who finds that it was the last but one.
-    fn bury(&self, step: &mut Step<'_>) {
+    fn bury(&self, step: &mut CurrentStep<'_>) {
         let part = if self.is_strong(step) { BY_STRONG } else { BY_WEAK };
         step.release_part(self.first(step), part);
         self.set_alive(step, false);
     }
 
     /// The location of the first handle, which stands for all of them.
-    fn first(&self, step: &Step<'_>) -> Location {
+    fn first(&self, step: &CurrentStep<'_>) -> Location {
         self.handles(step).first().map_or(self.handle, |handle| handle.path[0])
     }
 
-    fn set_alive(&self, step: &mut Step<'_>, alive: bool) {
+    fn set_alive(&self, step: &mut CurrentStep<'_>, alive: bool) {
         step.touch(self.handle, AccessKind::Write);
         let handles = step.runtime.execution.arcs.handles.get_mut(&self.address);
         for handle in handles.into_iter().flatten().filter(|handle| handle.location == self.handle) {
@@ -200,7 +200,7 @@ impl Act<'_> {
         }
     }
 
-    fn create(&mut self, step: &mut Step<'_>, strong: bool) {
+    fn create(&mut self, step: &mut CurrentStep<'_>, strong: bool) {
         let own = self.handles(step).iter().find(|handle| handle.location == self.handle);
         if let Some(children) = own.map(|handle| handle.children) {
             step.touch(children, AccessKind::Update);
@@ -213,7 +213,7 @@ impl Act<'_> {
 }
 
 impl Operation for Act<'_> {
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         if step.runtime.search.foresee {
             let message =
                 "an Arc whose count or whose last drop matters is not supported by source; use optimal";

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use corosensei::Yielder;
 use mazurka_program::{Guard, ProcessId, Stop};
 
-use super::operation::{Nature, Operation, Step, Wait};
+use super::operation::{CurrentStep, Nature, Operation, Wait};
 use super::process::{Body, Panicked, Pending, Resume, Status};
 use super::spin::{Frame, Registers, wipe_leftovers};
 use super::{Runtime, UNFIT, panics, with_runtime};
@@ -306,7 +306,7 @@ impl Runtime {
         // The step that it is part of has been counted already.
         let depth = self.execution.schedule.depth;
         self.execution.schedule.depth = depth.saturating_sub(1);
-        operation.perform(&mut Step { runtime: self, process: me, choice: 0, place });
+        operation.perform(&mut CurrentStep { runtime: self, process: me, choice: 0, place });
         self.execution.schedule.depth = depth;
         if self.step.story.is_some() {
             self.tell_unwinding(operation);

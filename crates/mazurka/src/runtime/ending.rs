@@ -8,7 +8,7 @@
 use mazurka_program::{ProcessId, Stop};
 use mazurka_threads::lifetime::Reset;
 
-use super::operation::Step;
+use super::operation::CurrentStep;
 use super::process::{Resume, Status};
 use super::{Runtime, UNFIT};
 
@@ -55,7 +55,12 @@ impl Runtime {
                 // SAFETY: the process is parked at it, and nobody else refers to it.
                 #[allow(unsafe_code)]
                 let operation = unsafe { pending.operation_mut() };
-                operation.perform(&mut Step { runtime: self, process, choice: 0, place: pending.place });
+                operation.perform(&mut CurrentStep {
+                    runtime: self,
+                    process,
+                    choice: 0,
+                    place: pending.place,
+                });
             }
             self.execution.schedule.depth += 1;
             self.process_mut(process).events += 1;

@@ -63,7 +63,7 @@ use operation::{Operation, StepAccount, Wait};
 pub(crate) use process::Body;
 use process::{Panicked, Process, Status};
 use recycled::Recycled;
-use script::Taken;
+use script::TakenStep;
 use spin::Extent;
 pub(crate) use spin::Whole;
 use stacks::Stacks;
@@ -182,7 +182,7 @@ pub(crate) struct Search {
     /// Locations that count as one for those who spin on them.
     groups: Groups,
     /// The steps taken, or, while they are taken again, to be taken.
-    script: Vec<Taken>,
+    script: Vec<TakenStep>,
     /// So many steps of the script are taken again: a process takes its own without being asked.
     scripted: u32,
     /// Set when the execution can't go on.

@@ -69,7 +69,7 @@ pub(crate) trait Operation {
     }
 
     /// Takes the step.
-    fn perform(&mut self, step: &mut Step<'_>);
+    fn perform(&mut self, step: &mut CurrentStep<'_>);
 
     /// What the step does, as a person would write it: `balance.load()`.
     fn describe(&self, runtime: &Runtime) -> String;
@@ -86,7 +86,7 @@ pub(crate) trait Operation {
 }
 
 /// A step while it is taken.
-pub(crate) struct Step<'w> {
+pub(crate) struct CurrentStep<'w> {
     pub(crate) runtime: &'w mut Runtime,
     pub(crate) process: ProcessId,
     pub(crate) choice: u32,
@@ -105,14 +105,14 @@ impl Runtime {
     }
 }
 
-impl Step<'_> {
+impl CurrentStep<'_> {
     /// The value of a location, without a trace of having looked.
     #[inline]
     pub(crate) fn peek(&self, location: Location) -> u64 {
         self.runtime.value(location)
     }
 
-    /// Sets a location, without a trace of having done so: the label must tell it by [`Step::touch`].
+    /// Sets a location, without a trace of having done so: the label must tell it by [`CurrentStep::touch`].
     #[inline]
     pub(crate) fn set(&mut self, location: Location, value: u64) {
         self.runtime.step.silent &= self.runtime.rewrite(location, value);

@@ -6,7 +6,7 @@ use mazurka_threads::waiters::Waiters;
 
 use super::Runtime;
 use super::identity::OwnKind;
-use super::operation::Step;
+use super::operation::CurrentStep;
 
 impl Runtime {
     /// The location that stands for the wake-ups of a process.
@@ -15,7 +15,7 @@ impl Runtime {
     }
 }
 
-impl sync::Step for Step<'_> {
+impl sync::StepEffects for CurrentStep<'_> {
     fn process(&self) -> ProcessId {
         self.process
     }
@@ -29,19 +29,19 @@ impl sync::Step for Step<'_> {
     }
 
     fn set(&mut self, location: Location, value: u64) {
-        Step::set(self, location, value);
+        CurrentStep::set(self, location, value);
     }
 
     fn touch(&mut self, location: Location, kind: AccessKind) {
-        Step::touch(self, location, kind);
+        CurrentStep::touch(self, location, kind);
     }
 
     fn varies(&mut self) {
-        Step::varies(self);
+        CurrentStep::varies(self);
     }
 
     fn waited_for(&mut self, location: Location) {
-        Step::waited_for(self, location);
+        CurrentStep::waited_for(self, location);
     }
 
     fn waiters(&mut self) -> &mut Waiters {
@@ -63,7 +63,7 @@ impl sync::Step for Step<'_> {
     fn note(&mut self, note: impl FnOnce(&Self) -> String) {
         if self.runtime.step.story.is_some() {
             let text = note(self);
-            Step::note(self, || text);
+            CurrentStep::note(self, || text);
         }
     }
 

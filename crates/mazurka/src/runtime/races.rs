@@ -11,11 +11,11 @@ use std::sync::atomic::Ordering;
 use mazurka_program::{Failure, FailureKind, Location, ProcessId};
 use mazurka_threads::races::{Atomic, Part, Seen, WHOLE};
 
-use super::operation::Step;
+use super::operation::CurrentStep;
 use super::{Runtime, place_of};
 
 /// What the order of accesses follows from. All of it costs a look at a flag where no cells are watched.
-impl Step<'_> {
+impl CurrentStep<'_> {
     /// The step comes after all that was released to a location.
     #[inline]
     pub(crate) fn acquire(&mut self, location: Location) {
@@ -28,7 +28,7 @@ impl Step<'_> {
         self.release_part(location, WHOLE);
     }
 
-    /// As [`Step::acquire`], from a part of the location.
+    /// As [`CurrentStep::acquire`], from a part of the location.
     #[inline]
     pub(crate) fn acquire_part(&mut self, location: Location, part: Part) {
         if self.runtime.watches_cells() {
@@ -36,7 +36,7 @@ impl Step<'_> {
         }
     }
 
-    /// As [`Step::release`], to a part of the location.
+    /// As [`CurrentStep::release`], to a part of the location.
     #[inline]
     pub(crate) fn release_part(&mut self, location: Location, part: Part) {
         if self.runtime.watches_cells() {

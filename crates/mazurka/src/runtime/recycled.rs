@@ -11,7 +11,7 @@ use mazurka_threads::replay::Prefixes;
 
 use super::identity::NameTable;
 use super::process::Process;
-use super::script::Taken;
+use super::script::TakenStep;
 use super::stacks::Stacks;
 use super::{Described, Execution, Runtime, StepState};
 
@@ -31,7 +31,7 @@ pub(super) struct Recycled {
     pub(super) described: Vec<Option<Described>>,
     pub(super) stacks: Option<Stacks>,
     pub(super) guards: Guards,
-    pub(super) script: Vec<Taken>,
+    pub(super) script: Vec<TakenStep>,
     pub(super) execution: Execution,
     pub(super) step: StepState,
     pub(super) processes: Vec<Process>,

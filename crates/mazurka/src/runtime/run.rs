@@ -21,7 +21,7 @@ use super::discoveries::Discoveries;
 use super::heap::Watch;
 use super::process::{Resume, Status};
 use super::recycled::Recycled;
-use super::script::Taken;
+use super::script::TakenStep;
 use crate::checker::Settings;
 use crate::checker::heartbeat::Heartbeat;
 
@@ -311,7 +311,7 @@ impl ClosureRun {
             false => self.runtime.search.script[turn as usize - 1].next,
         };
         let first = self.runtime.first_of_child();
-        let taken = Taken { process, choice, place, next, first, digest };
+        let taken = TakenStep { process, choice, place, next, first, digest };
         match self.runtime.search.script.get(turn as usize - 1) {
             None => self.runtime.search.script.push(taken),
             Some(before) => {

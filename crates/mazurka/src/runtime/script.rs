@@ -6,7 +6,7 @@ use std::ptr;
 use mazurka_program::{Access, AccessKind, Failure, FailureKind, Guard, Location, ProcessId, Stop};
 use mazurka_threads::replay::{digest, mix_access};
 
-use super::operation::{Nature, Operation, Step, Wait};
+use super::operation::{CurrentStep, Nature, Operation, Wait};
 use super::process::Pending;
 use super::run::MAIN;
 use super::{Runtime, place_of};
@@ -15,7 +15,7 @@ type Where = Option<&'static Caller<'static>>;
 
 /// A step that was taken.
 #[derive(Clone, Copy)]
-pub(super) struct Taken {
+pub(super) struct TakenStep {
     pub(super) process: ProcessId,
     pub(super) choice: u32,
     /// Where its operation is; none for an unwinding.
@@ -27,10 +27,10 @@ pub(super) struct Taken {
     pub(super) digest: u64,
 }
 
-impl Taken {
+impl TakenStep {
     /// Where the step differs from what it is now: after how many steps, and the places then and now.
     #[inline]
-    pub(super) fn difference(&self, now: &Taken, position: usize) -> Option<(usize, (Where, Where))> {
+    pub(super) fn difference(&self, now: &TakenStep, position: usize) -> Option<(usize, (Where, Where))> {
         if self.digest != now.digest || !same_place(self.place, now.place) {
             return Some((position, (self.place, now.place)));
         }
@@ -93,7 +93,7 @@ impl Runtime {
             self.process_mut(process).spin_state.clear();
         }
         let outcomes = if arrived.branches { operation.alternatives(self) } else { 1 };
-        operation.perform(&mut Step { runtime: self, process, choice, place });
+        operation.perform(&mut CurrentStep { runtime: self, process, choice, place });
         let quiet = match self.step.label.accesses[..] {
             [only] if arrived.plain && self.step.silent => Some(only.first),
             _ => None,
@@ -239,7 +239,7 @@ impl Runtime {
     fn do_again(
         &mut self,
         operation: &mut dyn Operation,
-        before: Taken,
+        before: TakenStep,
         place: &'static Caller<'static>,
         arrived: Arrived,
     ) -> bool {
@@ -301,7 +301,7 @@ impl Runtime {
 
     /// A step of the script touches something else than it did.
     #[cold]
-    fn not_as_scripted(&mut self, before: Taken) {
+    fn not_as_scripted(&mut self, before: TakenStep) {
         self.report_difference(
             self.execution.schedule.depth as usize - 1,
             before.process,

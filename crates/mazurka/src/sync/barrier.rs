@@ -13,7 +13,7 @@ use mazurka_threads::sync::{self, Round};
 use mazurka_threads::values::Until;
 
 use crate::runtime::identity::Object;
-use crate::runtime::operation::{Operation, Step, Wait};
+use crate::runtime::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::{Runtime, Whole, operate, with_runtime};
 use crate::step::{call, opaque_debug, take_step};
 
@@ -28,7 +28,7 @@ pub struct Barrier {
 pub struct BarrierWaitResult(bool);
 
 /// Comes to the barrier. Its cell holds how many did so, in the whole execution.
-fn arrive(location: Location, threads: u64, step: &mut Step<'_>) -> Round {
+fn arrive(location: Location, threads: u64, step: &mut CurrentStep<'_>) -> Round {
     let foresee = step.runtime.search.foresee;
     let (round, woken) = sync::come_to_barrier(step, location, threads, foresee);
     step.acquire(location);
@@ -61,7 +61,7 @@ impl Operation for Pass {
         !runtime.execution.waiters.contains(process)
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         if self.round.is_some() {
             step.touch(self.location, AccessKind::Read);
             step.acquire(self.location);

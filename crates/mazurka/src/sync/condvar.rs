@@ -22,7 +22,7 @@ use mazurka_threads::waiters::Spuriously;
 use super::guard::{MutexGuard, Right};
 use super::lock::{Acquire, poisoned_if};
 use crate::runtime::identity::Object;
-use crate::runtime::operation::{Operation, Step, Wait};
+use crate::runtime::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::{Runtime, Whole, operate, with_runtime};
 use crate::step::{CallSite, opaque_debug, take_step};
 
@@ -102,7 +102,7 @@ impl Operation for WakeUp {
         self.wake_up.outcomes(&runtime.execution.waiters, self.process)
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         self.woken = self.wake_up.perform(step);
     }
 
@@ -130,7 +130,7 @@ impl Operation for Notify {
         sync::outcomes_of_notification(&runtime.execution.waiters, self.queue, self.all)
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         refuse_static_footprints(step);
         sync::notify(step, self.queue, self.all);
     }
@@ -142,7 +142,7 @@ impl Operation for Notify {
 }
 
 /// What a notification touches depends on who waits, and whom it wakes: there is no label that foresees it.
-fn refuse_static_footprints(step: &mut Step<'_>) {
+fn refuse_static_footprints(step: &mut CurrentStep<'_>) {
     if step.runtime.search.foresee {
         step.runtime.fail(Stop::Unsupported("Condvar is not supported by source; use optimal".to_owned()));
     }

@@ -21,7 +21,7 @@ use mazurka_program::{AccessKind, Location, ProcessId};
 
 use super::guard::{Guard, Held, RealGuard, Right};
 use crate::runtime::identity::Object;
-use crate::runtime::operation::{Operation, Step, Wait};
+use crate::runtime::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::statics::Home;
 use crate::runtime::{Runtime, Whole, operate, with_runtime};
 use crate::step::{CallSite, call, take_step, verb};
@@ -96,7 +96,7 @@ impl<R: RealGuard> Acquire<R> {
     }
 
     /// The step has the lock.
-    fn take(&mut self, step: &mut Step<'_>) {
+    fn take(&mut self, step: &mut CurrentStep<'_>) {
         self.acquired = true;
         let taken = match R::MODE {
             Mode::Read => step.peek(self.location) + 1,
@@ -124,7 +124,7 @@ impl<R: RealGuard> Operation for Acquire<R> {
         self.tries
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         // A failed attempt counts as an access of the same kind, so that the label does not vary.
         step.touch(self.location, AccessKind::Update);
         if !self.tries || R::MODE.until().holds(step.peek(self.location)) {
@@ -176,7 +176,7 @@ impl<R: RealGuard> Release<R> {
 }
 
 impl<R: RealGuard> Operation for Release<R> {
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         let location = self.location;
         step.touch(location, AccessKind::Update);
         match R::MODE {

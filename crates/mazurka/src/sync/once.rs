@@ -13,7 +13,7 @@ use std::sync as real;
 use mazurka_program::{AccessKind, Location, ProcessId};
 
 use crate::runtime::identity::Object;
-use crate::runtime::operation::{Operation, Step, Wait};
+use crate::runtime::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::{Runtime, Whole, operate, with_runtime};
 use crate::step::{CallSite, opaque_debug, take_step};
 use mazurka_threads::values::Until;
@@ -32,12 +32,12 @@ struct AwaitState<P> {
     perform: P,
 }
 
-impl<P: FnMut(&mut Step<'_>, u64)> Operation for AwaitState<P> {
+impl<P: FnMut(&mut CurrentStep<'_>, u64)> Operation for AwaitState<P> {
     fn wait(&self) -> Wait {
         Wait::Guard { location: self.location, until: self.until }
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         step.acquire(self.location);
         let found = step.peek(self.location);
         (self.perform)(step, found);
@@ -65,9 +65,9 @@ pub(super) fn change_state(
     location: Location,
     place: CallSite,
     describe: fn(String) -> String,
-    mut change: impl FnMut(&mut Step<'_>, u64) -> bool,
+    mut change: impl FnMut(&mut CurrentStep<'_>, u64) -> bool,
 ) {
-    let perform = |step: &mut Step<'_>, found| {
+    let perform = |step: &mut CurrentStep<'_>, found| {
         let changes = change(step, found);
         let foresee = step.runtime.search.foresee;
         step.touch(location, if changes || foresee { AccessKind::Update } else { AccessKind::Read });
@@ -89,7 +89,7 @@ impl Operation for IsComplete {
         true
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         step.touch(self.location, AccessKind::Read);
         self.complete = step.peek(self.location) == COMPLETE;
         if self.complete {
@@ -177,7 +177,7 @@ pub(super) fn begin(location: Location, force: bool, on_panic: u64, place: CallS
 pub(super) fn await_end(location: Location, ignore_panic: bool, place: CallSite) -> bool {
     let until = if ignore_panic { Until::Is(COMPLETE) } else { Until::AtLeast(POISONED) };
     let mut complete = true;
-    let perform = |step: &mut Step<'_>, found| {
+    let perform = |step: &mut CurrentStep<'_>, found| {
         step.touch(location, AccessKind::Read);
         complete = found == COMPLETE;
     };

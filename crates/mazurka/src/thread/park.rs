@@ -7,7 +7,7 @@ use std::panic::Location as Caller;
 use std::time::Duration;
 
 use crate::runtime::identity::OwnKind;
-use crate::runtime::operation::{Operation, Step, Wait};
+use crate::runtime::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::{Runtime, operate, with_runtime};
 use crate::step::{CallSite, take_step};
 use mazurka_program::{AccessKind, Location, ProcessId};
@@ -69,7 +69,7 @@ impl Operation for TakeToken {
         }
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         step.touch(self.token, AccessKind::Update);
         step.acquire(self.token);
         if step.peek(self.token) == 0 {

@@ -10,7 +10,7 @@ use mazurka_program::{AccessKind, Location, ProcessId};
 
 use super::scoped::ScopedThreads;
 use crate::runtime::confined::Confined;
-use crate::runtime::operation::{Operation, Step, Wait};
+use crate::runtime::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::{Body, Runtime, end_of_thread, in_check, note_panic, operate, stop_here, with_runtime};
 use crate::step::{CallSite, opaque_debug, take_step};
 
@@ -71,7 +71,7 @@ struct Spawn {
 }
 
 impl Operation for Spawn {
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         let Some(body) = self.body.take() else { return };
         let child = step.runtime.create(body, (self.options.0.take(), self.options.1), self.place);
         step.inherits(child);
@@ -101,7 +101,7 @@ impl Operation for Join {
         runtime.value(self.end) == 1
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         step.touch(self.end, AccessKind::Read);
         step.waited_for(self.end);
         step.acquire(self.end);

@@ -8,7 +8,7 @@ use mazurka_threads::races::Atomic;
 use mazurka_threads::waiters::Spuriously;
 
 use crate::runtime::identity::Object;
-use crate::runtime::operation::{Operation, Step};
+use crate::runtime::operation::{CurrentStep, Operation};
 use crate::runtime::spin::Registers;
 use crate::runtime::{Arrival, Runtime, Whole, with_runtime};
 use crate::step::CallSite;
@@ -113,7 +113,7 @@ impl Operation for Access<'_> {
     }
 
     #[inline]
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         let at = self.location;
         match *self.effect {
             Effect::Load => {

@@ -16,7 +16,7 @@ use super::channel::{
     BY_RECEIVER, BY_SENDERS, FIRST, Flavour, Received, Sent, WaitMode, new_location, plural,
 };
 use crate::runtime::confined::Confined;
-use crate::runtime::operation::{Step, Wait};
+use crate::runtime::operation::{CurrentStep, Wait};
 use crate::runtime::with_runtime;
 use crate::step::CallSite;
 use mazurka_threads::values::Until;
@@ -72,7 +72,11 @@ impl<T> Channel<T> {
     }
 
     /// A step changes the channel or looks at it.
-    fn change<R>(&self, step: &mut Step<'_>, change: impl FnOnce(&mut State<T>, &mut Step<'_>) -> R) -> R {
+    fn change<R>(
+        &self,
+        step: &mut CurrentStep<'_>,
+        change: impl FnOnce(&mut State<T>, &mut CurrentStep<'_>) -> R,
+    ) -> R {
         step.touch(self.location, AccessKind::Update);
         let mut state = self.state.lock();
         let result = change(&mut state, step);
@@ -98,7 +102,7 @@ impl<T> Flavour<T> for Channel<T> {
         format!("room in `{name}`, which is full with {bound} message{}", plural(bound))
     }
 
-    fn send(&self, message: &mut Option<T>, _waits: bool, step: &mut Step<'_>) -> Sent {
+    fn send(&self, message: &mut Option<T>, _waits: bool, step: &mut CurrentStep<'_>) -> Sent {
         self.change(step, |state, step| {
             if state.receiver_gone {
                 step.acquire_part(self.location, BY_RECEIVER);
@@ -120,7 +124,7 @@ impl<T> Flavour<T> for Channel<T> {
         Wait::Guard { location: self.location, until: Until::AtLeast(1) }
     }
 
-    fn receive(&self, _mode: WaitMode, step: &mut Step<'_>) -> Received<T> {
+    fn receive(&self, _mode: WaitMode, step: &mut CurrentStep<'_>) -> Received<T> {
         let received = self.change(step, |state, step| match state.messages.pop_front() {
             Some(message) => {
                 let place = state.place(0, self.bound);
@@ -147,14 +151,14 @@ impl<T> Flavour<T> for Channel<T> {
         FIRST
     }
 
-    fn drop_sender(&self, _sender: usize, step: &mut Step<'_>) {
+    fn drop_sender(&self, _sender: usize, step: &mut CurrentStep<'_>) {
         self.change(step, |state, step| {
             step.release_part(self.location, BY_SENDERS);
             state.senders -= 1;
         });
     }
 
-    fn drop_receiver(&self, step: &mut Step<'_>) -> Vec<T> {
+    fn drop_receiver(&self, step: &mut CurrentStep<'_>) -> Vec<T> {
         self.change(step, |state, step| {
             step.release_part(self.location, BY_RECEIVER);
             (0..state.messages.len())

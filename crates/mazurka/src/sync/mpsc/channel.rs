@@ -6,7 +6,7 @@ use mazurka_program::{Location, ProcessId};
 
 use super::{TryRecvError, TrySendError, bounded, rendezvous, unbounded};
 use crate::runtime::identity::OwnKind;
-use crate::runtime::operation::{Operation, Step, Wait};
+use crate::runtime::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::{Described, Runtime, operate};
 use crate::step::{CallSite, take_step, verb};
 
@@ -26,7 +26,7 @@ pub(super) trait Flavour<T> {
     }
 
     /// A step sends a message, and takes it out of its place, if it can.
-    fn send(&self, message: &mut Option<T>, waits: bool, step: &mut Step<'_>) -> Sent;
+    fn send(&self, message: &mut Option<T>, waits: bool, step: &mut CurrentStep<'_>) -> Sent;
 
     /// The second step of a send: gives the message back if it was not received.
     fn end_send(&self, _offer: Location, _place: CallSite) -> Option<T> {
@@ -42,7 +42,7 @@ pub(super) trait Flavour<T> {
     }
 
     /// A step receives a message if it can.
-    fn receive(&self, mode: WaitMode, step: &mut Step<'_>) -> Received<T>;
+    fn receive(&self, mode: WaitMode, step: &mut CurrentStep<'_>) -> Received<T>;
 
     /// The second step of a receive.
     fn end_receive(&self, _request: Location, _mode: WaitMode, _place: CallSite) -> Result<T, TryRecvError> {
@@ -56,10 +56,10 @@ pub(super) trait Flavour<T> {
     fn clone_sender(&self, sender: usize) -> usize;
 
     /// A step drops a sender.
-    fn drop_sender(&self, sender: usize, step: &mut Step<'_>);
+    fn drop_sender(&self, sender: usize, step: &mut CurrentStep<'_>);
 
     /// A step drops the receiver; gives what was sent and not received.
-    fn drop_receiver(&self, step: &mut Step<'_>) -> Vec<T>;
+    fn drop_receiver(&self, step: &mut CurrentStep<'_>) -> Vec<T>;
 }
 
 /// What a step that sends came to.
@@ -202,7 +202,7 @@ impl<T> Operation for Send<'_, T> {
         if self.waits { self.channel.room() } else { Wait::Nothing }
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         self.sent = self.channel.send(&mut self.message, self.waits, step);
         if self.sent == Sent::Disconnected {
             step.note(|| "the receiver is gone".to_owned());
@@ -234,7 +234,7 @@ impl<T> Operation for Receive<'_, T> {
         self.channel.is_supplied()
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         self.received = self.channel.receive(self.mode, step);
         if let Received::Done(Err(error)) = self.received {
             step.note(|| nothing_received(error).to_owned());

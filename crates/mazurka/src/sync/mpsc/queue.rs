@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use mazurka_program::{AccessKind, Location};
 
 use crate::runtime::identity::OwnKind;
-use crate::runtime::operation::Step;
+use crate::runtime::operation::CurrentStep;
 
 /// What was sent and not yet taken. Only steps may look at it or change it.
 pub(crate) struct Queue<T> {
@@ -32,14 +32,14 @@ impl<T> Queue<T> {
     }
 
     /// A step sends a message.
-    pub(crate) fn send(&mut self, message: T, step: &mut Step<'_>) {
+    pub(crate) fn send(&mut self, message: T, step: &mut CurrentStep<'_>) {
         let location = self.send_nothing(step);
         step.release(location);
         self.messages.push_back((location, message));
     }
 
     /// A step does as if it sent a message; gives the location that the message would have.
-    pub(crate) fn send_nothing(&self, step: &mut Step<'_>) -> Location {
+    pub(crate) fn send_nothing(&self, step: &mut CurrentStep<'_>) -> Location {
         step.touch(self.order, AccessKind::Send);
         let location = step.runtime.make(step.process, OwnKind::Message);
         step.touch(location, AccessKind::Write);
@@ -48,7 +48,7 @@ impl<T> Queue<T> {
     }
 
     /// A step takes the message at a position, and would have waited for it if `waits`.
-    pub(crate) fn take(&mut self, at: usize, waits: bool, step: &mut Step<'_>) -> Option<T> {
+    pub(crate) fn take(&mut self, at: usize, waits: bool, step: &mut CurrentStep<'_>) -> Option<T> {
         let (location, message) = self.messages.remove(at)?;
         step.touch(location, AccessKind::Update);
         step.acquire(location);
@@ -62,12 +62,12 @@ impl<T> Queue<T> {
     }
 
     /// A step finds nothing to take.
-    pub(crate) fn find_nothing(&self, step: &mut Step<'_>) {
+    pub(crate) fn find_nothing(&self, step: &mut CurrentStep<'_>) {
         step.touch(self.order, AccessKind::Read);
     }
 
     /// All messages, for the step that ends the queue.
-    pub(crate) fn take_all(&mut self, step: &mut Step<'_>) -> Vec<T> {
+    pub(crate) fn take_all(&mut self, step: &mut CurrentStep<'_>) -> Vec<T> {
         let taken = self.messages.drain(..);
         taken.inspect(|&(location, _)| step.acquire(location)).map(|(_, message)| message).collect()
     }

@@ -20,7 +20,7 @@ use super::channel::{
 };
 use crate::runtime::confined::{Confined, Taken};
 use crate::runtime::identity::OwnKind;
-use crate::runtime::operation::{Operation, Step, Wait};
+use crate::runtime::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::{Runtime, operate, with_runtime};
 use crate::step::CallSite;
 
@@ -71,14 +71,14 @@ impl<T> Channel<T> {
     }
 
     /// The state, for a first step: whom it lets go on depends on who waits.
-    fn enter(&self, step: &mut Step<'_>) -> Taken<'_, State<T>> {
+    fn enter(&self, step: &mut CurrentStep<'_>) -> Taken<'_, State<T>> {
         step.touch(self.location, AccessKind::Update);
         step.varies();
         self.state.lock()
     }
 
     /// A step lets a process go on that waits for a location.
-    fn release(&self, location: Location, with: u64, step: &mut Step<'_>) {
+    fn release(&self, location: Location, with: u64, step: &mut CurrentStep<'_>) {
         step.touch(location, AccessKind::Write);
         step.set(location, with);
         step.acquire(location);
@@ -86,7 +86,7 @@ impl<T> Channel<T> {
     }
 
     /// A step that waited for a location goes on; gives what it holds.
-    fn go_on(&self, location: Location, step: &mut Step<'_>) -> u64 {
+    fn go_on(&self, location: Location, step: &mut CurrentStep<'_>) -> u64 {
         step.touch(location, AccessKind::Read);
         step.waited_for(location);
         step.acquire(location);
@@ -99,7 +99,7 @@ impl<T> Flavour<T> for Channel<T> {
         self.location
     }
 
-    fn send(&self, message: &mut Option<T>, waits: bool, step: &mut Step<'_>) -> Sent {
+    fn send(&self, message: &mut Option<T>, waits: bool, step: &mut CurrentStep<'_>) -> Sent {
         let mut state = self.enter(step);
         if state.receiver_gone {
             step.acquire_part(self.location, BY_RECEIVER);
@@ -130,7 +130,7 @@ impl<T> Flavour<T> for Channel<T> {
         Wait::Nothing
     }
 
-    fn receive(&self, mode: WaitMode, step: &mut Step<'_>) -> Received<T> {
+    fn receive(&self, mode: WaitMode, step: &mut CurrentStep<'_>) -> Received<T> {
         let mut state = self.enter(step);
         if let Some((offer, message)) = state.offers.pop_front() {
             self.release(offer, MET, step);
@@ -164,7 +164,7 @@ impl<T> Flavour<T> for Channel<T> {
         FIRST
     }
 
-    fn drop_sender(&self, _sender: usize, step: &mut Step<'_>) {
+    fn drop_sender(&self, _sender: usize, step: &mut CurrentStep<'_>) {
         let mut state = self.enter(step);
         step.release_part(self.location, BY_SENDERS);
         state.senders -= 1;
@@ -177,7 +177,7 @@ impl<T> Flavour<T> for Channel<T> {
         }
     }
 
-    fn drop_receiver(&self, step: &mut Step<'_>) -> Vec<T> {
+    fn drop_receiver(&self, step: &mut CurrentStep<'_>) -> Vec<T> {
         let mut state = self.enter(step);
         step.release_part(self.location, BY_RECEIVER);
         state.receiver_gone = true;
@@ -205,7 +205,7 @@ impl<T> Operation for EndSend<'_, T> {
         runtime.value(self.offer) != 0
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         if self.channel.go_on(self.offer, step) == ALONE {
             let mut state = self.channel.state.lock();
             let at = state.refused.iter().position(|(offer, _)| *offer == self.offer);
@@ -247,7 +247,7 @@ impl<T> Operation for EndReceive<'_, T> {
         runtime.value(self.request) != 0
     }
 
-    fn perform(&mut self, step: &mut Step<'_>) {
+    fn perform(&mut self, step: &mut CurrentStep<'_>) {
         let (mut state, found) = if self.may_time_out() {
             // Not to wait any longer is a change of the channel.
             let (state, found) = (self.channel.enter(step), step.peek(self.request));

@@ -13,7 +13,7 @@ use mazurka_program::{AccessKind, Location, Names, ProcessId};
 
 use crate::runtime::Runtime;
 use crate::runtime::identity::OwnKind;
-use crate::runtime::operation::Step;
+use crate::runtime::operation::CurrentStep;
 
 /// The handles of a channel that were ever made.
 pub(super) struct Senders {
@@ -86,7 +86,7 @@ impl Senders {
     }
 
     /// A step searches for a sender that lives.
-    pub(super) fn search(&self, step: &mut Step<'_>) -> Search {
+    pub(super) fn search(&self, step: &mut CurrentStep<'_>) -> Search {
         let mut reads = 0;
         let mut left = vec![0];
         let found = loop {
@@ -113,7 +113,7 @@ impl Senders {
     }
 
     /// A step finds all senders gone, for which it waited.
-    pub(super) fn find_all_gone(&self, step: &mut Step<'_>) {
+    pub(super) fn find_all_gone(&self, step: &mut CurrentStep<'_>) {
         for handle in &self.handles {
             step.touch(handle.location, AccessKind::Read);
             step.waited_for(handle.location);

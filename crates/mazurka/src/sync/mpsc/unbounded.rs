@@ -13,7 +13,7 @@ use super::queue::Queue;
 use super::senders::{NewHandle, Senders};
 use crate::runtime::confined::Confined;
 use crate::runtime::identity::OwnKind;
-use crate::runtime::operation::{Step, Wait};
+use crate::runtime::operation::{CurrentStep, Wait};
 use crate::runtime::with_runtime;
 use crate::step::CallSite;
 
@@ -51,7 +51,7 @@ impl<T> Flavour<T> for Channel<T> {
         self.order
     }
 
-    fn send(&self, message: &mut Option<T>, _waits: bool, step: &mut Step<'_>) -> Sent {
+    fn send(&self, message: &mut Option<T>, _waits: bool, step: &mut CurrentStep<'_>) -> Sent {
         step.touch(self.receiver, AccessKind::Read);
         if step.peek(self.receiver) == 1 {
             // Only here: a step that reverses a race is taken with fewer steps before it, so who found the
@@ -75,7 +75,7 @@ impl<T> Flavour<T> for Channel<T> {
         !state.queue.is_empty() || state.senders.living() == 0
     }
 
-    fn receive(&self, mode: WaitMode, step: &mut Step<'_>) -> Received<T> {
+    fn receive(&self, mode: WaitMode, step: &mut CurrentStep<'_>) -> Received<T> {
         let mut state = self.state.lock();
         let waits = mode == WaitMode::Block;
         let message = state.queue.take(0, waits, step);
@@ -114,7 +114,7 @@ impl<T> Flavour<T> for Channel<T> {
         }
     }
 
-    fn drop_sender(&self, sender: usize, step: &mut Step<'_>) {
+    fn drop_sender(&self, sender: usize, step: &mut CurrentStep<'_>) {
         let mut state = self.state.lock();
         let end = state.senders.end_of(sender);
         step.touch(end, AccessKind::Write);
@@ -123,7 +123,7 @@ impl<T> Flavour<T> for Channel<T> {
         state.senders.remove();
     }
 
-    fn drop_receiver(&self, step: &mut Step<'_>) -> Vec<T> {
+    fn drop_receiver(&self, step: &mut CurrentStep<'_>) -> Vec<T> {
         // Every send reads this, so what is left in the queue is known.
         step.touch(self.receiver, AccessKind::Write);
         step.set(self.receiver, 1);

@@ -3,7 +3,7 @@
 
 use mazurka_program::{Access, AccessKind, Guard, Location};
 use mazurka_threads::races::Order;
-use mazurka_threads::sync::Step as _;
+use mazurka_threads::sync::StepEffects as _;
 
 use crate::runtime::memory::access::{Comparison, announce, announce_range};
 use crate::runtime::memory::layout::peek;

@@ -1,7 +1,7 @@
 //! Barriers. What they do is in [`mazurka_threads::sync`]; here is what is C's.
 
 use mazurka_program::{AccessKind, FailureKind, ProcessId};
-use mazurka_threads::sync::{Round, Step as _, come_to_barrier};
+use mazurka_threads::sync::{Round, StepEffects as _, come_to_barrier};
 use mazurka_threads::values::Until;
 
 use super::condition::WakeUp;

@@ -5,7 +5,7 @@
 
 use mazurka_program::{Access, AccessKind, Location};
 use mazurka_threads::races::Order;
-use mazurka_threads::sync::Step as _;
+use mazurka_threads::sync::StepEffects as _;
 use mazurka_threads::waiters::Waiter;
 
 use super::condition::{Signal, WakeUp};

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use mazurka_program::{AccessKind, FailureKind};
-use mazurka_threads::sync::Step as _;
+use mazurka_threads::sync::StepEffects as _;
 
 use crate::runtime::memory::bounds;
 use crate::runtime::system::user::{Memory, is_never_initialised, mark_used, object_at, with_runtime};

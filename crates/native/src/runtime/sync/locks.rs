@@ -6,7 +6,7 @@
 //! that holds the lock: one that merely waits does not keep readers out, as is the default of the C library.
 
 use mazurka_program::{FailureKind, ProcessId};
-use mazurka_threads::sync::Step as _;
+use mazurka_threads::sync::StepEffects as _;
 use mazurka_threads::values::Until;
 
 use super::lifetime;

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use mazurka_program::{FailureKind, ProcessId};
-use mazurka_threads::sync::Step as _;
+use mazurka_threads::sync::StepEffects as _;
 
 use super::lifetime;
 use crate::runtime::memory::layout::peek;

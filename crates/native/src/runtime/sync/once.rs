@@ -3,7 +3,7 @@
 
 use mazurka_program::{AccessKind, ProcessId};
 use mazurka_threads::races::Order;
-use mazurka_threads::sync::Step as _;
+use mazurka_threads::sync::StepEffects as _;
 use mazurka_threads::values::Until;
 
 use crate::runtime::memory::access;

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use mazurka_program::{AccessKind, ProcessId};
-use mazurka_threads::sync::Step as _;
+use mazurka_threads::sync::StepEffects as _;
 use mazurka_threads::values::Until;
 
 use super::lifetime;

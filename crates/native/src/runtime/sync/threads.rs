@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use mazurka_program::{AccessKind, FailureKind, ProcessId};
-use mazurka_threads::sync::Step as _;
+use mazurka_threads::sync::StepEffects as _;
 
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::{caller, store, with_runtime};

@@ -1,7 +1,7 @@
 //! What the environment decides, and sections that nobody interrupts.
 
 use mazurka_program::{FailureKind, ProcessId};
-use mazurka_threads::sync::Step as _;
+use mazurka_threads::sync::StepEffects as _;
 
 use super::stubs::{Passing, Stub, stubs};
 use super::user::{caller, with_runtime};

@@ -2,7 +2,7 @@
 //! so decides in which order handlers are called: to register is a step, unless there is one thread only.
 
 use mazurka_program::{AccessKind, Location};
-use mazurka_threads::sync::Step as _;
+use mazurka_threads::sync::StepEffects as _;
 
 use super::user::with_runtime;
 use crate::runtime::memory::shadow::Partition;

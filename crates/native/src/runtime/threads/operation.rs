@@ -102,7 +102,7 @@ impl CurrentStep<'_> {
     }
 }
 
-impl sync::Step for CurrentStep<'_> {
+impl sync::StepEffects for CurrentStep<'_> {
     fn process(&self) -> ProcessId {
         self.process
     }
