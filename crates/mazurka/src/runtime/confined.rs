@@ -45,9 +45,9 @@ impl<T> Confined<T> {
 
     /// The value; none on another thread, or while somebody has it.
     #[inline]
-    pub(crate) fn try_lock(&self) -> Option<Taken<'_, T>> {
+    pub(crate) fn try_lock(&self) -> Option<ConfinedGuard<'_, T>> {
         (self.thread == this_thread() && !self.taken.replace(true))
-            .then(|| Taken { confined: self, not_send: PhantomData })
+            .then(|| ConfinedGuard { confined: self, not_send: PhantomData })
     }
 
     /// The value.
@@ -55,7 +55,7 @@ impl<T> Confined<T> {
     /// # Panics
     /// On another thread, or while somebody has it.
     #[inline]
-    pub(crate) fn lock(&self) -> Taken<'_, T> {
+    pub(crate) fn lock(&self) -> ConfinedGuard<'_, T> {
         match self.try_lock() {
             Some(taken) => taken,
             None => panic!("mazurka: something that belongs to a check is in use, or was used outside of it"),
@@ -64,13 +64,13 @@ impl<T> Confined<T> {
 }
 
 /// Has a value to itself until it is dropped.
-pub(crate) struct Taken<'a, T> {
+pub(crate) struct ConfinedGuard<'a, T> {
     confined: &'a Confined<T>,
     /// It stays on its thread.
     not_send: PhantomData<*const ()>,
 }
 
-impl<T> Deref for Taken<'_, T> {
+impl<T> Deref for ConfinedGuard<'_, T> {
     type Target = T;
 
     #[inline]
@@ -80,7 +80,7 @@ impl<T> Deref for Taken<'_, T> {
     }
 }
 
-impl<T> DerefMut for Taken<'_, T> {
+impl<T> DerefMut for ConfinedGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as above.
@@ -88,7 +88,7 @@ impl<T> DerefMut for Taken<'_, T> {
     }
 }
 
-impl<T> Drop for Taken<'_, T> {
+impl<T> Drop for ConfinedGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         self.confined.taken.set(false);

@@ -18,7 +18,7 @@ use super::channel::{
     BY_RECEIVER, BY_SENDERS, FIRST, Flavour, Received, Sent, WaitMode, lacks_message, new_location,
     nothing_received,
 };
-use crate::runtime::confined::{Confined, Taken};
+use crate::runtime::confined::{Confined, ConfinedGuard};
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::{Runtime, operate, with_runtime};
@@ -71,7 +71,7 @@ impl<T> Channel<T> {
     }
 
     /// The state, for a first step: whom it lets go on depends on who waits.
-    fn enter(&self, step: &mut CurrentStep<'_>) -> Taken<'_, State<T>> {
+    fn enter(&self, step: &mut CurrentStep<'_>) -> ConfinedGuard<'_, State<T>> {
         step.touch(self.location, AccessKind::Update);
         step.varies();
         self.state.lock()
