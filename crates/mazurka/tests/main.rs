@@ -10,7 +10,6 @@ mod channels;
 mod crashes;
 mod environment;
 mod futures;
-mod leaks;
 mod leftovers;
 mod mailboxes;
 mod nondeterminism;
