@@ -23,7 +23,7 @@ enum Condition {
 #[derive(Debug, Default)]
 pub struct Guards {
     list: Vec<(Location, Condition)>,
-    /// By location.
+    /// By location. A loop that waits for a counter leaves one for each value, and comes back to the last.
     at: Vec<Vec<GuardId>>,
 }
 
@@ -31,7 +31,7 @@ impl Guards {
     /// The guard that waits for a location to hold something.
     #[inline]
     pub fn until(&mut self, location: Location, until: Until) -> Guard {
-        let known = self.at.get(location.0 as usize).into_iter().flatten().copied();
+        let known = self.at.get(location.0 as usize).into_iter().flatten().rev().copied();
         let same =
             |id: &GuardId| matches!(self.list[id.0 as usize].1, Condition::Holds(other) if other == until);
         let id = known.into_iter().find(same);
@@ -41,7 +41,7 @@ impl Guards {
 
     /// The guard that waits until something of this is another; the location stands for all of it.
     pub fn change(&mut self, location: Location, reads: Reads) -> Guard {
-        let known = self.at.get(location.0 as usize).into_iter().flatten().copied();
+        let known = self.at.get(location.0 as usize).into_iter().flatten().rev().copied();
         let same = |id: &GuardId| matches!(&self.list[id.0 as usize].1, Condition::Changed(other) if *other == reads);
         let id = known.into_iter().find(same);
         let id = id.unwrap_or_else(|| self.add(location, Condition::Changed(reads)));

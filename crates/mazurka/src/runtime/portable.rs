@@ -11,7 +11,7 @@ use super::identity::{Base, OwnKind};
 use super::run::ClosureRun;
 
 /// What a location is, by the first word of its name. The last word is the generation, but for a group, which
-/// is named after its first member.
+/// is named after that member whose name is the least, since the order of numbers does not travel.
 const HEAP: u64 = 0;
 const STACK: u64 = 1;
 const STATIC: u64 = 2;
@@ -69,8 +69,9 @@ fn base(process: Option<ProcessId>, words: &[u64]) -> Option<(Base, usize)> {
 impl Runtime {
     /// The name of a location that means the same in every run.
     pub(super) fn location_name(&self, location: Location) -> Option<LocationName> {
-        if let Some(first) = self.search.groups.members(location).and_then(<[_]>::first) {
-            let LocationName { process, words } = self.location_name(*first)?;
+        if let Some(members) = self.search.groups.members(location) {
+            let names = members.iter().filter_map(|&member| self.location_name(member));
+            let LocationName { process, words } = names.min()?;
             return Some(LocationName { process, words: [vec![GROUP], words].concat() });
         }
         let (base, generation) = self.search.table.name_of(location)?;

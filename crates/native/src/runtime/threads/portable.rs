@@ -13,9 +13,9 @@ use super::runtime::Runtime;
 use crate::runtime::memory::layout::MAX_THREADS;
 use crate::runtime::memory::shadow::is_location;
 
-/// What a location is, by the first word of its name: `[MEMORY, offset, size]`, `[OBJECT, class, offset]`; of
-/// a thread its end, its wake-ups, and whether it was joined; what is registered for the end; and `[GROUP,
-/// ...]` with the words of its first member.
+/// What a location is, by the first word of its name: `[MEMORY, offset, size]`, `[OBJECT, class, offset]`; of a
+/// thread its end, its wake-ups, and whether it was joined; what is registered for the end; and a group by the
+/// words of that member whose name is the least, since the order of numbers does not travel.
 const MEMORY: u64 = 0;
 const OBJECT: u64 = 1;
 const END: u64 = 2;
@@ -59,8 +59,9 @@ impl Runtime {
         if location == self.search.registry.location() {
             return Some(LocationName::global(vec![REGISTRY]));
         }
-        if let Some(first) = self.search.watched.groups.members(location).and_then(<[_]>::first) {
-            let LocationName { process, words } = self.location_name(*first)?;
+        if let Some(members) = self.search.watched.groups.members(location) {
+            let names = members.iter().filter_map(|&member| self.location_name(member));
+            let LocationName { process, words } = names.min()?;
             return Some(LocationName { process, words: [vec![GROUP], words].concat() });
         }
         self.execution.threads.list.iter().enumerate().find_map(|(at, thread)| {
