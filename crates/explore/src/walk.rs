@@ -315,7 +315,7 @@ impl<'a> Walk<'a> {
         counts.longest = counts.longest.max(self.trace.len());
         let limits = &self.options.limits;
         if ending == Ending::Cut {
-            self.not_exhaustive.get_or_insert(NotExhaustive::Depth(limits.depth));
+            note_miss(&mut self.not_exhaustive, NotExhaustive::Depth(limits.depth));
         }
         if self.monitor.execution(ending, &self.trace, &*self.run, counts).is_break() {
             return self.stop(NotExhaustive::Stopped);
@@ -331,7 +331,7 @@ impl<'a> Walk<'a> {
 
     /// Notes that not everything will be looked at, and goes on.
     pub fn miss(&mut self, reason: NotExhaustive) {
-        self.not_exhaustive.get_or_insert(reason);
+        note_miss(&mut self.not_exhaustive, reason);
     }
 
     /// Ends the search because not everything will be looked at.
@@ -484,6 +484,13 @@ impl<'a> Walk<'a> {
     pub fn summary(&mut self) -> Summary {
         let (not_exhaustive, broken) = (self.not_exhaustive.take(), self.broken.take());
         Summary { counts: self.counts, not_exhaustive, broken }
+    }
+}
+
+/// Of several reasons the first counts; but that something was cut says more than that there is no proof.
+fn note_miss(noted: &mut Option<NotExhaustive>, reason: NotExhaustive) {
+    if matches!(noted, None | Some(NotExhaustive::NotProved)) {
+        *noted = Some(reason);
     }
 }
 
