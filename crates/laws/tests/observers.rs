@@ -1,10 +1,10 @@
 //! `optimal+observers` on programs that it lost classes of once, in very many orders.
 
 use mazurka_explore::{
-    Algorithm, Counts, Ending, Monitor, NoMonitor, NotExhaustive, Options, Order, explore,
+    Algorithm, Counts, Ending, Limits, Monitor, NoMonitor, NotExhaustive, Options, Order, explore,
 };
 use mazurka_laws::corpus;
-use mazurka_litmus::{Source, compile};
+use mazurka_litmus::{Source, compile, parse};
 use mazurka_oracle::{Budget, truth};
 use mazurka_program::Run;
 use mazurka_trace::Trace;
@@ -65,5 +65,25 @@ fn the_verdict_says_where_there_is_no_proof() {
         let program = compile(&seed.ast, &Source::default(), &[]).expect("it compiles");
         let summary = explore(&program, Algorithm::OptimalObservers, &Options::default(), &mut NoMonitor);
         assert_eq!(summary.not_exhaustive, reason, "{name}");
+    }
+}
+
+/// That an execution was cut says more than that there is no proof, whichever comes first.
+#[test]
+fn a_search_that_was_cut_says_so() {
+    let text = "var x, y; lock l; condvar c;\
+        process a { lock(l); wait(c, l); } process b { lock(l); wait(c, l); }\
+        process n { notify_one(c); } process s { y = 1; } process w { while y == 0 { x = 0; } }";
+    let source = Source { name: "cut.maz".to_owned(), text: text.to_owned() };
+    let ast = parse(&source).expect("it is a program");
+    let program = compile(&ast, &source, &[]).expect("it compiles");
+    for seed in 0..20 {
+        let limits = Limits { depth: 30, executions: Some(300), ..Limits::default() };
+        let options =
+            Options { order: Order::Shuffled(seed), limits, keep_going: true, ..Options::default() };
+        let summary = explore(&program, Algorithm::OptimalObservers, &options, &mut NoMonitor);
+        let cut =
+            matches!(summary.not_exhaustive, Some(NotExhaustive::Depth(_) | NotExhaustive::Executions(_)));
+        assert!(cut, "{seed}: {:?}", summary.not_exhaustive);
     }
 }
