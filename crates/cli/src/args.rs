@@ -146,6 +146,10 @@ pub struct LimitArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
     pub max_depth: Option<u32>,
 
+    /// Cut loops in which something changes in every round after this many rounds [default: 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), allow_negative_numbers = true)]
+    pub max_unroll: Option<u32>,
+
     /// Stop when the search keeps more than this: bytes, or with K, M, G or T as in 512M [default: 4G]
     #[arg(long, value_name = "BYTES", value_parser = bytes, allow_negative_numbers = true)]
     pub max_memory: Option<u64>,
@@ -173,6 +177,7 @@ impl LimitArgs {
             time: self.timeout,
             depth: self.depth(),
             memory: Some(self.memory()),
+            unroll: self.max_unroll.map_or(Limits::default().unroll, |rounds| rounds as usize),
         };
         let order = self.seed.map_or(Order::Natural, Order::Shuffled);
         Options { order, limits, keep_going, ..Options::default() }

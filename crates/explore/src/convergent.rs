@@ -251,12 +251,12 @@ impl ConvergentSearch<'_> {
         let names = self.walk.run.renaming().is_some().then(|| StateNames::new(&mut self.present));
         #[cfg(debug_assertions)]
         {
-            let enabled = self.walk.run.enabled().iter();
+            let enabled = self.walk.enabled().iter();
             let enabled = enabled.filter_map(|process| own_name(names.as_ref(), process)).collect();
             let agrees = self.store.agrees(state, &enabled);
             self.assert(agrees, "equal states have other processes enabled")?;
         }
-        let can_step = asleep.iter().all(|sleeper| self.walk.run.enabled().contains(sleeper.process));
+        let can_step = asleep.iter().all(|sleeper| self.walk.enabled().contains(sleeper.process));
         self.assert(can_step, "a process sleeps that can't take a step")?;
         if let Some(records) = self.known_below(state, names.as_ref(), &asleep) {
             self.walk.counts.merges += 1;
@@ -271,7 +271,7 @@ impl ConvergentSearch<'_> {
         if self.store.len().is_multiple_of(256) {
             self.note_memory()?;
         }
-        if self.walk.too_deep() && !self.walk.run.enabled().is_empty() {
+        if self.walk.too_deep() && !self.walk.enabled().is_empty() {
             self.walk.end(Ending::Cut)?;
             self.close_edge(&[]);
             return ControlFlow::Continue(());
@@ -323,7 +323,7 @@ impl ConvergentSearch<'_> {
         let mut node = Node {
             state,
             names,
-            enabled: self.walk.run.enabled().clone(),
+            enabled: self.walk.enabled().clone(),
             waiting,
             asleep,
             persistent: Vec::new(),

@@ -8,7 +8,7 @@ use mazurka_program::{Footprints, Program, Run};
 use mazurka_trace::Trace;
 
 use crate::walk::Walk;
-use crate::{Algorithm, Counts, Need, NotExhaustive, Options, Summary};
+use crate::{Algorithm, Counts, Need, NotExhaustive, Options, Stopped, Summary};
 
 /// How an execution ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,6 +22,11 @@ pub enum Ending {
     Blocked,
     /// An assumption was false.
     Assumed,
+    /// Nobody goes on but processes that were stopped: they had come back to where they were.
+    Stopped {
+        /// Whether the program can't come to an end any more.
+        livelock: bool,
+    },
     /// The limit of depth was reached.
     Cut,
 }
@@ -33,6 +38,9 @@ pub trait Monitor<R: Run> {
     ///
     /// Must leave the run as it is. To break ends the search.
     fn execution(&mut self, ending: Ending, trace: &Trace, run: &R, counts: &Counts) -> ControlFlow<()>;
+
+    /// Called before [`Monitor::execution`] where an execution ended with processes that were stopped.
+    fn stopped(&mut self, _stopped: &[Stopped]) {}
 
     /// Called when the search begins again from the start ([`Program::begin_again`]): the executions told of
     /// so far are no part of it, though what failed in them did fail.
@@ -60,6 +68,7 @@ impl<R: Run> Monitor<R> for NoMonitor {
 pub(crate) trait AnyMonitor {
     fn execution(&mut self, ending: Ending, trace: &Trace, run: &dyn Run, counts: &Counts)
     -> ControlFlow<()>;
+    fn stopped(&mut self, stopped: &[Stopped]);
     fn begin_again(&mut self);
     fn progress(&mut self, counts: &Counts, share: f64) -> ControlFlow<()>;
 }
@@ -76,6 +85,10 @@ impl<R: Run> AnyMonitor for Typed<'_, R> {
     ) -> ControlFlow<()> {
         let run: &dyn Any = run;
         self.0.execution(ending, trace, run.downcast_ref().expect("a run of this program"), counts)
+    }
+
+    fn stopped(&mut self, stopped: &[Stopped]) {
+        self.0.stopped(stopped);
     }
 
     fn begin_again(&mut self) {

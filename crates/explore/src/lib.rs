@@ -14,6 +14,7 @@ mod options;
 mod published;
 mod random;
 mod registry;
+mod rounds;
 mod rules;
 mod sleep;
 mod source;
@@ -25,5 +26,6 @@ pub use explore::{Ending, Monitor, NoMonitor, explore};
 pub use options::{Counts, Limits, NotExhaustive, Options, Order, Summary};
 pub use published::{NotPublished, Published};
 pub use registry::{Algorithm, Need, UnknownAlgorithm};
+pub use rounds::{Stopped, StoppedBy};
 #[doc(hidden)]
 pub use rules::Rules;

@@ -50,12 +50,12 @@ fn memory(stack: &[Node]) -> usize {
 /// The node of the present state: all that can be done there.
 fn open(walk: &mut Walk<'_>) -> ControlFlow<(), Node> {
     let mut steps = Vec::new();
-    if walk.run.enabled().is_empty() {
+    if walk.enabled().is_empty() {
         walk.end(walk.maximal_ending())?;
     } else if walk.too_deep() {
         walk.end(Ending::Cut)?;
     } else {
-        let mut left: Vec<ProcessId> = walk.run.enabled().iter().collect();
+        let mut left: Vec<ProcessId> = walk.enabled().iter().collect();
         while let Some(process) = walk.pick(|p| left.contains(&p)) {
             left.retain(|&p| p != process);
             let alternatives = walk.run.alternatives(process);

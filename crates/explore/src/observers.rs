@@ -147,7 +147,7 @@ impl<'a> WakeupSearch<'a> for ObserversSearch<'a> {
     /// Notes what those wait for who wait at the end.
     fn at_the_end(&mut self) -> ControlFlow<()> {
         let mut new = false;
-        if self.walk.run.enabled().is_empty() {
+        if self.walk.enabled().is_empty() {
             self.walk.run.waiting(&mut |_, guard| {
                 new |= guard.is_some_and(|guard| self.conflicts.note_awaited(guard.location));
             });

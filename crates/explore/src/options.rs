@@ -30,11 +30,13 @@ pub struct Limits {
     pub depth: usize,
     /// At most so many bytes for what the search itself keeps.
     pub memory: Option<u64>,
+    /// A process that comes to one place more often than this takes no further step.
+    pub unroll: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { executions: None, time: None, depth: 100_000, memory: None }
+        Limits { executions: None, time: None, depth: 100_000, memory: None, unroll: 1000 }
     }
 }
 
@@ -75,6 +77,10 @@ pub enum NotExhaustive {
     /// The program has steps of which the algorithm is not proved to explore everything, though nothing is
     /// known to be missed.
     NotProved,
+    /// A process was stopped that had come to one place so many times; what it did there.
+    Unrolled(usize, String),
+    /// It was not found out whether processes that loop can come to an end.
+    Undecided,
     /// The algorithm never looks at everything ([`Algorithm::misses`]).
     ByDesign(Algorithm),
     /// The monitor asked for an end.
@@ -105,6 +111,12 @@ impl fmt::Display for NotExhaustive {
                 "optimal+observers is not proved to find everything where a step has several outcomes that others can \
                  notice (whom a notification wakes, whether a wait times out); use optimal",
             ),
+            NotExhaustive::Unrolled(most, what) => {
+                write!(f, "{what} was cut after {most} rounds; bound it or raise --max-unroll")
+            }
+            NotExhaustive::Undecided => f.write_str(
+                "some processes go round and round together, and whether they can come to an end was not found out",
+            ),
             NotExhaustive::ByDesign(algorithm) => f.write_str(&algorithm.misses().unwrap_or_default()),
             NotExhaustive::Stopped => f.write_str("the search was stopped"),
             NotExhaustive::Internal(what) => write!(f, "internal error: {what}; please report it"),
@@ -121,6 +133,9 @@ pub struct Counts {
     pub blocked: u64,
     /// Executions in which an assumption was false.
     pub assumed: u64,
+    /// Executions at whose end nobody goes on but processes that were stopped, since they had come back to where
+    /// they were.
+    pub stopped: u64,
     /// Executions that were cut at the limit of depth.
     pub cut: u64,
     /// Complete executions at whose end some process waited.
@@ -144,7 +159,7 @@ pub struct Counts {
 impl Counts {
     /// How many executions were begun, whatever became of them.
     pub fn executions(&self) -> u64 {
-        self.complete + self.blocked + self.assumed + self.cut
+        self.complete + self.blocked + self.assumed + self.stopped + self.cut
     }
 }
 

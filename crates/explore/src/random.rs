@@ -40,7 +40,7 @@ fn run(walk: &mut Walk<'_>) -> ControlFlow<()> {
 /// One walk, from the start.
 fn to_the_end(walk: &mut Walk<'_>, chance: &mut Chance) -> ControlFlow<(), Ending> {
     loop {
-        let enabled = walk.run.enabled();
+        let enabled = walk.enabled();
         let Some(process) = enabled.iter().nth(chance.below(enabled.len())) else {
             return ControlFlow::Continue(walk.maximal_ending());
         };

@@ -1,7 +1,7 @@
 //! The repairs of algorithms, each with a switch, so that tests can take one out and see that it is missed.
 //! The switches of an algorithm are in its own file.
 
-use crate::{convergent, observers, optimal, source, source_context};
+use crate::{convergent, observers, optimal, rounds, source, source_context};
 
 /// Declares switches, all on by default.
 macro_rules! switches {
@@ -41,6 +41,7 @@ switches! {
 #[allow(missing_docs)]
 pub struct Rules {
     pub shared: Shared,
+    pub rounds: rounds::Repairs,
     pub source: source::Repairs,
     /// Those of wakeup trees, so `optimal+observers` has them too.
     pub optimal: optimal::Repairs,

@@ -102,9 +102,9 @@ impl<'a> ContextSearch<'a> for SourceContextSearch<'a> {
             self.race_enabled(level)?;
             self.race_waiting();
         }
-        let (node, run) = (&self.nodes[level], &self.walk.run);
-        let awake = |p: &ProcessId| !node.sleep.sleeps_altogether(*p, run.alternatives(*p));
-        let awake: ProcessSet = run.enabled().iter().filter(awake).collect();
+        let (node, walk) = (&self.nodes[level], &self.walk);
+        let awake = |p: &ProcessId| !node.sleep.sleeps_altogether(*p, walk.run.alternatives(*p));
+        let awake: ProcessSet = walk.enabled().iter().filter(awake).collect();
         let Some(process) = self.walk.pick(|p| awake.contains(p)) else {
             return self.walk.end(Ending::Blocked);
         };
@@ -152,7 +152,7 @@ impl<'a> ContextSearch<'a> for SourceContextSearch<'a> {
 impl SourceContextSearch<'_> {
     /// Lines 6-14 for every enabled process, asleep or not, with each of its outcomes.
     fn race_enabled(&mut self, level: usize) -> ControlFlow<()> {
-        let enabled = self.walk.run.enabled().clone();
+        let enabled = self.walk.enabled().clone();
         for process in enabled.iter() {
             let alternatives = self.walk.run.alternatives(process);
             for choice in 0..alternatives {

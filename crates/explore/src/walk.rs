@@ -4,10 +4,11 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use mazurka_program::{GuardId, Label, ProcessId, Run, Stop};
+use mazurka_program::{GuardId, Label, ProcessId, ProcessSet, Run, Stop};
 use mazurka_trace::{HappensBefore, Trace};
 
 use crate::explore::AnyMonitor;
+use crate::rounds::{Livelock, Livelocks, Stopped, StoppedBy, Stops, Walked};
 use crate::{Counts, Ending, NotExhaustive, Options, Order, Rules, Summary};
 
 /// The most work between looks at the clock, in steps; a look costs about as much as the quickest step.
@@ -36,6 +37,8 @@ pub(crate) struct Walk<'a> {
     /// The order of the trace's events, if the algorithm asks for it.
     pub order: HappensBefore,
     is_ordered: bool,
+    stops: Stops,
+    livelocks: Livelocks,
     pub counts: Counts,
     pub options: &'a Options,
     monitor: &'a mut dyn AnyMonitor,
@@ -61,6 +64,8 @@ pub(crate) struct Walk<'a> {
     pub progress_due: bool,
     not_exhaustive: Option<NotExhaustive>,
     broken: Option<mazurka_program::Failure>,
+    /// Whether some process was stopped in some execution.
+    pub stops_at_rounds: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -75,6 +80,8 @@ impl<'a> Walk<'a> {
             trace: Trace::new(),
             order: HappensBefore::default(),
             is_ordered,
+            stops: Stops::default(),
+            livelocks: Livelocks::default(),
             counts: Counts::default(),
             options,
             monitor,
@@ -95,12 +102,13 @@ impl<'a> Walk<'a> {
             progress_due: false,
             not_exhaustive: None,
             broken: None,
+            stops_at_rounds: false,
         }
     }
 
     /// Takes a step and appends it to the trace. Breaks if the search is over.
     pub fn step(&mut self, process: ProcessId, choice: u32) -> ControlFlow<()> {
-        if !self.run.enabled().contains(process) {
+        if !self.enabled().contains(process) {
             return self.stop(NotExhaustive::Internal("a process was planned that can't take a step"));
         }
         let alternatives = self.run.alternatives(process);
@@ -116,7 +124,53 @@ impl<'a> Walk<'a> {
         }
         self.trace.push(process, choice, alternatives, &self.label);
         self.counts.events += 1;
+        if self.label.returns || !self.stops.is_empty() {
+            self.look_for_a_round(process)?;
+        }
         if self.look_is_due() { self.look_at_the_clock() } else { ControlFlow::Continue(()) }
+    }
+
+    /// The processes that can take a step and are not stopped.
+    #[inline]
+    pub fn enabled(&self) -> &ProcessSet {
+        if self.stops.is_empty() { self.run.enabled() } else { self.stops.others() }
+    }
+
+    /// Stops the process that took the last step, if it has closed a round or come to one place too often.
+    #[cold]
+    fn look_for_a_round(&mut self, process: ProcessId) -> ControlFlow<()> {
+        if !self.is_ordered {
+            (self.order, self.is_ordered) = (HappensBefore::of(&self.trace), true);
+        }
+        if self.label.returns {
+            let Walk { run, trace, order, stops, options, .. } = self;
+            let closed = stops.closed_round(&mut **run, Walked { trace, order }, &options.rules.rounds);
+            let by = match closed {
+                Ok(Some(by)) => Some(by),
+                Ok(None) => self.unrolled(process).then_some(StoppedBy::Limit),
+                Err(stop) => {
+                    self.note(stop);
+                    return ControlFlow::Break(());
+                }
+            };
+            let position = self.trace.len() - 1;
+            self.stops_at_rounds |= by.is_some();
+            by.into_iter().for_each(|by| self.stops.add(Stopped { process, position, by }));
+        }
+        self.stops.refresh(self.run.enabled());
+        ControlFlow::Continue(())
+    }
+
+    /// Whether a process has come to where it stands as often as it may; notes that then.
+    fn unrolled(&mut self, process: ProcessId) -> bool {
+        let (most, own) = (self.options.limits.unroll, self.trace.positions(process));
+        let Some(rounds) = self.run.rounds() else { return false };
+        let has = own.len() >= most && rounds.arrivals(process, own) > most;
+        if has {
+            let reason = NotExhaustive::Unrolled(most, rounds.describe(process, own));
+            self.miss(reason);
+        }
+        has
     }
 
     /// What has been done so far, in steps; what a step does besides counts too, so that no few steps last
@@ -186,12 +240,15 @@ impl<'a> Walk<'a> {
     /// Calls `found` for each of [`Walk::waiting_races`].
     #[inline]
     pub fn each_waiting_race(&self, mut found: impl FnMut(usize, ProcessId)) {
-        let Walk { run, trace, order, options, .. } = self;
+        let Walk { run, trace, order, options, stops, .. } = self;
         if !options.rules.shared.waiting_races {
             return;
         }
         run.waiting(&mut |process, guard| {
             let Some(guard) = guard else { return };
+            if stops.all().iter().any(|stopped| stopped.process == process) {
+                return;
+            }
             let holds = |id, depth| !options.rules.shared.guard_must_hold || run.guard_holds_at(id, depth);
             order.waiting_races(trace, process, guard, holds, |e| found(e, process));
         });
@@ -208,6 +265,7 @@ impl<'a> Walk<'a> {
     fn go_back_to(&mut self, depth: usize) {
         self.trace.truncate(depth);
         self.order.truncate(depth);
+        self.stops.truncate(depth);
         if depth <= self.on_trace {
             self.run.rewind(depth);
         } else {
@@ -215,6 +273,9 @@ impl<'a> Walk<'a> {
             self.follow_trace(depth);
         }
         self.on_trace = usize::MAX;
+        if !self.stops.is_empty() {
+            self.stops.refresh(self.run.enabled());
+        }
     }
 
     /// Brings a run that left the trace back along it.
@@ -282,6 +343,9 @@ impl<'a> Walk<'a> {
         if self.run.assumed() {
             return Ending::Assumed;
         }
+        if !self.stops.is_empty() && !self.run.ended_early() {
+            return Ending::Stopped { livelock: false };
+        }
         let mut deadlock = false;
         self.run.waiting(&mut |_, _| deadlock = true);
         Ending::Complete { deadlock: deadlock && !self.run.ended_early() }
@@ -290,18 +354,22 @@ impl<'a> Walk<'a> {
     /// How the execution ends in the present state, whatever the algorithm; none if it goes on.
     #[inline]
     pub fn ending_here(&self) -> Option<Ending> {
-        let goes_on = !self.run.enabled().is_empty() && !self.too_deep();
+        let goes_on = !self.enabled().is_empty() && !self.too_deep();
         if goes_on { None } else { Some(self.ending()) }
     }
 
     /// Out of line: most nodes are no ends.
     #[inline(never)]
     fn ending(&self) -> Ending {
-        if self.run.enabled().is_empty() { self.maximal_ending() } else { Ending::Cut }
+        if self.enabled().is_empty() { self.maximal_ending() } else { Ending::Cut }
     }
 
     /// Counts an execution and tells the monitor. Breaks if the search is over.
     pub fn end(&mut self, ending: Ending) -> ControlFlow<()> {
+        let ending = match ending {
+            Ending::Stopped { .. } => Ending::Stopped { livelock: self.is_livelock()? },
+            ending => ending,
+        };
         let counts = &mut self.counts;
         match ending {
             Ending::Complete { deadlock } => {
@@ -310,12 +378,16 @@ impl<'a> Walk<'a> {
             }
             Ending::Blocked => counts.blocked += 1,
             Ending::Assumed => counts.assumed += 1,
+            Ending::Stopped { .. } => counts.stopped += 1,
             Ending::Cut => counts.cut += 1,
         }
         counts.longest = counts.longest.max(self.trace.len());
         let limits = &self.options.limits;
         if ending == Ending::Cut {
             note_miss(&mut self.not_exhaustive, NotExhaustive::Depth(limits.depth));
+        }
+        if !self.stops.is_empty() {
+            self.monitor.stopped(self.stops.all());
         }
         if self.monitor.execution(ending, &self.trace, &*self.run, counts).is_break() {
             return self.stop(NotExhaustive::Stopped);
@@ -327,6 +399,21 @@ impl<'a> Walk<'a> {
             Some(most) if counts.executions() >= most => self.stop(NotExhaustive::Executions(most)),
             _ => ControlFlow::Continue(()),
         }
+    }
+
+    /// Whether the execution, in which nobody goes on but those who are stopped, is a livelock. Breaks if the run
+    /// can't go on.
+    fn is_livelock(&mut self) -> ControlFlow<(), bool> {
+        let Walk { run, trace, order, stops, livelocks, .. } = self;
+        match livelocks.decide(&mut **run, Walked { trace, order }, stops.all()) {
+            Ok(Livelock::Unknown) => self.miss(NotExhaustive::Undecided),
+            Ok(decided) => return ControlFlow::Continue(decided == Livelock::Yes),
+            Err(stop) => {
+                self.note(stop);
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(false)
     }
 
     /// Notes that not everything will be looked at, and goes on.
@@ -443,7 +530,7 @@ impl<'a> Walk<'a> {
 
     /// The process to run where the algorithm leaves it open: one of the enabled ones that `may` run.
     pub fn pick(&mut self, may: impl Fn(ProcessId) -> bool) -> Option<ProcessId> {
-        let enabled = self.run.enabled();
+        let enabled = self.enabled();
         if self.shuffle == 0 {
             let Some(last) = self.trace.len().checked_sub(1).map(|last| self.trace.process(last)) else {
                 return enabled.iter().find(|&p| may(p));
@@ -456,7 +543,7 @@ impl<'a> Walk<'a> {
         }
         let candidates = enabled.iter().filter(|&p| may(p)).count() as u64;
         let skip = (self.random() % candidates.max(1)) as usize;
-        self.run.enabled().iter().filter(|&p| may(p)).nth(skip)
+        self.enabled().iter().filter(|&p| may(p)).nth(skip)
     }
 
     /// Whether the last process has taken many steps in a row.

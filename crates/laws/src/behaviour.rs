@@ -170,7 +170,7 @@ impl<R: Run> Monitor<R> for Collector<'_, R> {
                 }
             }
             Ending::Assumed => self.behaviour.assumed += 1,
-            Ending::Blocked | Ending::Cut => {}
+            Ending::Blocked | Ending::Stopped { .. } | Ending::Cut => {}
         }
         ControlFlow::Continue(())
     }

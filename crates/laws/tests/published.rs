@@ -80,7 +80,7 @@ impl Monitor<LitmusRun> for Seen {
             Ending::Assumed => {
                 self.assumed.insert(equivalence::mazurkiewicz(&repeated, self.again.names()));
             }
-            Ending::Blocked | Ending::Cut => {}
+            Ending::Blocked | Ending::Stopped { .. } | Ending::Cut => {}
         }
         ControlFlow::Continue(())
     }

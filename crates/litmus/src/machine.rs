@@ -20,6 +20,7 @@ mod mailbox;
 mod memory;
 mod portable;
 mod process;
+mod rounds;
 mod state;
 mod step;
 mod sync;
@@ -27,7 +28,7 @@ mod sync;
 use std::sync::Arc;
 
 use mazurka_program::{Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet};
-use mazurka_program::{PortableNames, Receives, Run, States, Stop, Values};
+use mazurka_program::{PortableNames, Receives, Rounds, Run, States, Stop, Values};
 
 use crate::code::{Image, Instr};
 use crate::dead::MayRead;
@@ -317,6 +318,10 @@ impl Run for LitmusRun {
     }
 
     fn portable_names(&mut self) -> Option<&mut dyn PortableNames> {
+        Some(self)
+    }
+
+    fn rounds(&self) -> Option<&dyn Rounds> {
         Some(self)
     }
 

@@ -83,7 +83,7 @@ pub struct Guard {
 /// What a step did.
 ///
 /// A run writes it into a buffer of its caller, so that no step allocates once the buffer has grown.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, Eq)]
 pub struct Label {
     /// What was touched. One location may occur more than once.
     pub accesses: Vec<Access>,
@@ -98,6 +98,20 @@ pub struct Label {
     /// Whether the step might touch other locations, or touch them otherwise, had it read other values
     /// (a compare-and-swap, a conditional block, a receive with a timeout).
     pub varies: bool,
+    /// Whether the process has come to where it was before, so that it may have gone a
+    /// [round](crate::Rounds). It is no part of what the step did.
+    pub returns: bool,
+}
+
+impl PartialEq for Label {
+    /// Whether the steps did the same.
+    fn eq(&self, other: &Label) -> bool {
+        let did = |label: &Label| (label.guard, label.varies);
+        did(self) == did(other)
+            && self.accesses == other.accesses
+            && self.waited_for == other.waited_for
+            && self.spawned == other.spawned
+    }
 }
 
 impl Label {
@@ -108,6 +122,7 @@ impl Label {
         self.waited_for.clear();
         self.spawned.clear();
         self.varies = false;
+        self.returns = false;
     }
 
     /// Adds an access of one location.

@@ -21,6 +21,7 @@ mod label;
 mod names;
 mod portable;
 mod renaming;
+mod rounds;
 mod run;
 mod schedule;
 
@@ -33,5 +34,6 @@ pub use label::{Access, AccessKind, Guard, GuardId, Label, Location};
 pub use names::{Names, ProcessId, ProcessSet};
 pub use portable::{LocationName, NotALocationName, PortableNames};
 pub use renaming::{Origin, Renamed, Renaming, Thing};
+pub use rounds::{Round, Rounds};
 pub use run::{Footprints, Program, Run, Stop};
 pub use schedule::{Schedule, ScheduleError, Step};

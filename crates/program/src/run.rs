@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use crate::{Failure, Guard, GuardId, Label, Names, ProcessId, ProcessSet};
-use crate::{PortableNames, Receives, Renaming, States, Values};
+use crate::{PortableNames, Receives, Renaming, Rounds, States, Values};
 
 /// Which locations a label names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -124,6 +124,12 @@ pub trait Run: Any {
 
     /// What its receives would take, if it can tell.
     fn receives(&self) -> Option<&dyn Receives> {
+        None
+    }
+
+    /// Where processes have come back to where they were, if it can tell. A run that can't has no label that
+    /// [says so](Label::returns).
+    fn rounds(&self) -> Option<&dyn Rounds> {
         None
     }
 

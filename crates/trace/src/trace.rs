@@ -164,6 +164,7 @@ impl Trace {
             waited_for: self.waited_for(position).to_vec(),
             spawned: self.spawned(position).to_vec(),
             varies: self.varies(position),
+            returns: false,
         }
     }
 

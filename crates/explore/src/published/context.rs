@@ -82,9 +82,9 @@ impl<'a> ContextSearch<'a> for PublishedContext<'a> {
         } else if self.anticipates && self.nothing_new_ahead(level) {
             Ending::Blocked
         } else {
-            let (node, run) = (&self.nodes[level], &self.walk.run);
-            let awake = |&p: &ProcessId| !node.sleep.sleeps_altogether(p, run.alternatives(p));
-            let awake: Vec<ProcessId> = run.enabled().iter().filter(awake).collect();
+            let (node, walk) = (&self.nodes[level], &self.walk);
+            let awake = |&p: &ProcessId| !node.sleep.sleeps_altogether(p, walk.run.alternatives(p));
+            let awake: Vec<ProcessId> = walk.enabled().iter().filter(awake).collect();
             match self.choose(level, &awake) {
                 Some(process) => {
                     self.nodes[level].backtrack.push(process);

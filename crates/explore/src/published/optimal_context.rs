@@ -129,7 +129,7 @@ impl PublishedOptimal<'_> {
     fn visit(&mut self, wut: Vec<Branch>, dnd: Vec<Vec<Event>>) -> ControlFlow<()> {
         let led = !wut.is_empty();
         self.nodes.push(Node { wut, dnd, done: Vec::new() });
-        if self.walk.run.enabled().is_empty() {
+        if self.walk.enabled().is_empty() {
             self.note_awaited();
             let ending = self.walk.maximal_ending();
             self.walk.end(ending)?;
@@ -151,7 +151,7 @@ impl PublishedOptimal<'_> {
         let level = self.nodes.len() - 1;
         let (node, run) = (&self.nodes[level], &self.walk.run);
         let free = |&p: &ProcessId| !node.forbids_altogether(p, run.alternatives(p));
-        let free: Vec<ProcessId> = run.enabled().iter().filter(free).collect();
+        let free: Vec<ProcessId> = self.walk.enabled().iter().filter(free).collect();
         let Some(process) = self.chance.pick(run.names(), &free) else {
             let single = |sequence: &&Vec<Event>| sequence.len() == 1;
             let singles: Vec<Event> =
@@ -175,7 +175,7 @@ impl PublishedOptimal<'_> {
     /// `RaceDetection(E.p)` for a step that is not explored.
     fn detect_behind(&mut self, event: &Event) -> ControlFlow<()> {
         let depth = self.walk.trace.len();
-        let there = self.walk.run.enabled().contains(event.process)
+        let there = self.walk.enabled().contains(event.process)
             && event.choice < self.walk.run.alternatives(event.process);
         if there {
             self.walk.try_step(event.process, event.choice)?;
@@ -190,8 +190,8 @@ impl PublishedOptimal<'_> {
     /// Lines 28-31 [60-63]: takes a step and explores the node behind it.
     fn take(&mut self, event: &Event, subtree: Vec<Branch>) -> ControlFlow<()> {
         let (process, choice) = (event.process, event.choice);
-        let run = &self.walk.run;
-        if !run.enabled().contains(process) || choice >= run.alternatives(process) {
+        let walk = &self.walk;
+        if !walk.enabled().contains(process) || choice >= walk.run.alternatives(process) {
             // Guards are beyond the paper: what it plans may be impossible with them.
             return self.walk.end(Ending::Blocked);
         }

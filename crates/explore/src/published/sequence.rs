@@ -65,7 +65,7 @@ pub(super) fn elsewhere<T>(
     let taken = steps.iter().all(|&(process, choice)| {
         // A run that stops says so to whoever started it (`Program::begin_again`), or will stop again on the
         // trace.
-        let taken = walk.run.enabled().contains(process)
+        let taken = walk.enabled().contains(process)
             && choice < walk.run.alternatives(process)
             && walk.run.step(process, choice, &mut label).is_ok();
         touched.push(label.accesses.as_slice().into());

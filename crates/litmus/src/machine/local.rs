@@ -141,6 +141,7 @@ impl Machine {
             spawned: 0,
             sent: 0,
             head: 0,
+            loops: false,
         };
         proc.body = body;
         proc.parent = parent;

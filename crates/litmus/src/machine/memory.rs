@@ -5,14 +5,16 @@
 
 use crate::code::NONE;
 
+/// A write of a cell.
 #[derive(Clone, Copy, Debug)]
-struct Written {
-    cell: u32,
+pub(super) struct Written {
+    pub cell: u32,
     /// The step that wrote.
     step: u32,
     /// The entry of the log before this one that is of the same cell, or [`NONE`].
     before: u32,
-    old: i64,
+    pub old: i64,
+    pub new: i64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -41,7 +43,7 @@ impl Memory {
     #[inline]
     pub fn set(&mut self, cell: u32, value: i64, step: u32) {
         let at = cell as usize;
-        self.log.push(Written { cell, step, before: self.last[at], old: self.values[at] });
+        self.log.push(Written { cell, step, before: self.last[at], old: self.values[at], new: value });
         self.last[at] = self.log.len() as u32 - 1;
         self.values[at] = value;
     }
@@ -50,6 +52,11 @@ impl Memory {
     #[inline]
     pub fn written(&self) -> usize {
         self.log.len()
+    }
+
+    /// Writes, by their numbers.
+    pub fn writes(&self, range: std::ops::Range<usize>) -> impl DoubleEndedIterator<Item = Written> + '_ {
+        self.log[range].iter().copied()
     }
 
     /// Undoes all but the first `written` writes.

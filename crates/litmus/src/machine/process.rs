@@ -62,6 +62,8 @@ pub(super) struct Core {
     pub sent: u32,
     /// All messages of the inbox before this one have been taken.
     pub head: u32,
+    /// Whether it has come to a line that is not behind the one it came from.
+    pub loops: bool,
 }
 
 /// A process. The entry stays when the process is undone, with the locations it was given.
@@ -92,6 +94,7 @@ impl Proc {
             spawned: 0,
             sent: 0,
             head: 0,
+            loops: false,
         };
         Proc {
             core,

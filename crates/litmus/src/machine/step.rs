@@ -66,6 +66,9 @@ impl Machine {
             self.halt(image, p, halt);
         }
         self.advance(image, p);
+        let core = &mut self.procs[p as usize].core;
+        core.loops |= core.pc <= pc;
+        label.returns = core.loops && core.status == Status::Live;
         self.settle(image);
         match self.overran.take() {
             None => Ok(()),

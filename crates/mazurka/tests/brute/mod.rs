@@ -45,7 +45,7 @@ impl<R: Run> Monitor<R> for Met {
                 return ControlFlow::Continue(());
             }
             // `source` may cut executions; of `optimal` it is asserted that it does not.
-            Ending::Blocked => return ControlFlow::Continue(()),
+            Ending::Blocked | Ending::Stopped { .. } => return ControlFlow::Continue(()),
             Ending::Cut => panic!("an execution is longer than any should be"),
         };
         let class = self.classes.entry(key).or_default();

@@ -118,7 +118,7 @@ impl Monitor<NativeRun> for Met {
             Ending::Assumed => {
                 self.assumed.insert(mazurkiewicz(trace, run.names()));
             }
-            Ending::Blocked | Ending::Cut => {}
+            Ending::Blocked | Ending::Stopped { .. } | Ending::Cut => {}
         }
         ControlFlow::Continue(())
     }
