@@ -128,11 +128,12 @@ pub fn error_json(error: &ErrorReport) -> String {
 type Field = (&'static str, String);
 
 /// The counts, under the names of the contract: `executions` are the complete ones.
-fn counts(counts: &Counts) -> [Field; 12] {
+fn counts(counts: &Counts) -> [Field; 13] {
     [
         ("executions", text(counts.complete)),
         ("blocked", text(counts.blocked)),
         ("assumed", text(counts.assumed)),
+        ("stopped", text(counts.stopped)),
         ("cut", text(counts.cut)),
         ("events", text(counts.events)),
         ("deadlocks", text(counts.deadlocks)),

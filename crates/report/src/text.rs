@@ -100,13 +100,14 @@ fn failure_summary(report: &Report) -> String {
 
 /// Complete, blocked and assumed executions apart: they are different things.
 fn counts_line(report: &Report) -> String {
-    let Counts { complete, blocked, assumed, cut, deadlocks, events, longest, .. } = report.counts;
+    let Counts { complete, blocked, assumed, stopped, cut, deadlocks, events, longest, .. } = report.counts;
     let deadlocked = if deadlocks > 0 { format!(" ({deadlocks} deadlocked)") } else { String::new() };
+    let stopped = if stopped > 0 { format!(", {stopped} stopped") } else { String::new() };
     let cut = if cut > 0 { format!(", {cut} cut") } else { String::new() };
     let events = counted(events, "event");
     let longest = counted(longest as u64, "step");
     let mut text = format!(
-        "executions: {complete} complete{deadlocked}, {blocked} blocked, {assumed} assumed{cut}; {events}, \
+        "executions: {complete} complete{deadlocked}, {blocked} blocked, {assumed} assumed{stopped}{cut}; {events}, \
          longest {longest}; {}",
         seconds_text(report.seconds)
     );
