@@ -152,7 +152,7 @@ fn a_bug_of_ours_is_no_verdict_unless_there_is_a_failure() {
     let naive = |processes: &[&[Op]]| {
         let toy = Toy::new(processes);
         let row = comparison_row(&toy, Algorithm::Naive, &options, None);
-        let comparison = Comparison { subject: subject(), rows: vec![row] };
+        let comparison = Comparison { subject: subject(), rows: vec![row], not_run: vec![] };
         (check(&toy, subject(), Algorithm::Naive, &options, None), comparison)
     };
     let (report, comparison) = naive(&[&[Read(0)], &[DoOnce]]);
@@ -408,7 +408,7 @@ fn a_narrow_terminal_breaks_remarks() {
 fn algorithms_that_disagree_are_told() {
     let failing = comparison_row(&Toy::new(&[CHECKED]), Algorithm::Naive, &Options::default(), None);
     let passing = ComparisonRow { algorithm: Algorithm::Source, failures: vec![], ..failing.clone() };
-    let comparison = Comparison { subject: subject(), rows: vec![failing, passing] };
+    let comparison = Comparison { subject: subject(), rows: vec![failing, passing], not_run: vec![] };
     assert_eq!(comparison.verdict(), None);
     let told = comparison.disagreement().unwrap();
     assert_eq!(told, "naive met a failure that source missed (assertion: not as expected)");
