@@ -15,6 +15,7 @@ use mazurka_program::{Explain, Program, Schedule};
 use crate::check::{InternalError, internal_error, reason};
 use crate::collect::{Collector, DistinctFailure, Watch};
 use crate::report::{Subject, Verdict};
+use crate::style::clean;
 use crate::wording::Wording;
 
 /// The parameters that a program was given: names and values, in order.
@@ -154,6 +155,16 @@ impl Comparison {
         let Some(first) = all().next() else { return Vec::new() };
         let varies = |at: &usize| all().any(|other| other.get(*at) != first.get(*at));
         (0..first.len()).filter(varies).map(|at| first[at].0.as_str()).collect()
+    }
+
+    /// The program, and the parameters that have one value: `queue.maz (k = 2)`.
+    fn title(&self) -> String {
+        let varying = self.varying();
+        let given = self.rows.first().map_or(&[][..], |row| &row.parameters);
+        let fixed = given.iter().filter(|(name, _)| !varying.contains(&name.as_str()));
+        let fixed: Vec<String> = fixed.map(|(name, value)| format!("{name} = {value}")).collect();
+        let fixed = if fixed.is_empty() { String::new() } else { format!(" ({})", fixed.join(", ")) };
+        clean(&format!("{}{fixed}", self.subject.program))
     }
 
     /// At which values of the parameters that have several: `n = 2, 3` or `n = 2, k = 1; n = 2, k = 2`; nothing

@@ -255,9 +255,9 @@ fn an_interrupted_search_reports_what_it_has() {
 #[cfg(target_os = "linux")]
 pub fn interrupted(place: &Place, arguments: &[&str]) -> Option<Outcome> {
     let mut command = place.command(arguments);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     if !listens(child.id()) {
-        kill(child.id(), "KILL");
+        child.kill().and_then(|()| child.wait()).unwrap();
         return None;
     }
     std::thread::sleep(std::time::Duration::from_millis(200));

@@ -63,9 +63,9 @@ fn each_value_of_a_range_is_compared() {
 #[test]
 fn one_value_has_no_column_of_its_own() {
     let outcome = compare("one-value", WRITERS, &["--param", "n=3"]);
-    outcome.expect(0, &["program.maz\n\nalgorithm  complete  blocked"]);
+    outcome.expect(0, &["program.maz (n = 3)\n\nalgorithm  complete  blocked"]);
     let fixed = compare("one-fixed", WRITERS, &["--param", "n=1..2", "--", "--param", "k=1"]);
-    fixed.expect(0, &["program.maz\n\nn  algorithm  complete"]);
+    fixed.expect(0, &["program.maz (k = 1)\n\nn  algorithm  complete"]);
 }
 
 #[test]
@@ -229,6 +229,8 @@ fn latex_of_one_program_names_it() {
             "\nmy\\_program.maz & 6 & 0 & ",
         ],
     );
+    let outcome = compare("latex-fixed", WRITERS, &["--latex", "--param", "n=3"]);
+    outcome.expect(0, &["% program.maz (n = 3)\n", "\nprogram.maz (n = 3) & 6 & 0 & "]);
 }
 
 /// What was not run is not a pass, though all that was run was.

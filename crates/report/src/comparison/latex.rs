@@ -16,11 +16,11 @@ impl Comparison {
     pub fn latex(&self) -> String {
         let varying = self.varying();
         let algorithms = self.algorithms();
-        let mut text = format!("% {}\n", one_line(&self.subject.program));
+        let mut text = format!("% {}\n", self.title());
         text += &headings(&varying, &algorithms);
         for rows in self.programs() {
             let mut cells: Vec<String> = match varying.is_empty() {
-                true => vec![escaped(&self.subject.program)],
+                true => vec![escaped(&self.title())],
                 false => varying.iter().map(|name| escaped(rows[0].parameter(name))).collect(),
             };
             for algorithm in &algorithms {

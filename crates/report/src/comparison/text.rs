@@ -27,7 +27,7 @@ impl Comparison {
         let widths: Vec<usize> = (0..cells[0].len())
             .map(|at| cells.iter().map(|row| width(&row[at])).max().unwrap_or(0))
             .collect();
-        let mut text = format!("{}\n\n", clean(&self.subject.program));
+        let mut text = format!("{}\n\n", self.title());
         for (at, row) in cells.iter().enumerate() {
             let line = line(row, &widths, varying.len());
             text += &format!("{}\n", if at == 0 { paint.paint(Tone::Heading, &line) } else { line });
