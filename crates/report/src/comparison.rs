@@ -131,8 +131,9 @@ impl Comparison {
     /// is wrong.
     pub fn disagreement(&self) -> Option<String> {
         self.programs().find_map(|rows| {
+            let what = disagreement(rows)?;
             let at = self.whereabouts(rows.iter().map(|row| &row.parameters));
-            disagreement(rows).map(|what| if at.is_empty() { what } else { format!("{what}, at {at}") })
+            Some(if at.is_empty() { what } else { format!("{what}, at {at}") })
         })
     }
 
@@ -172,29 +173,30 @@ impl Comparison {
     fn whereabouts<'a>(&self, parameters: impl Iterator<Item = &'a Parameters>) -> String {
         const MOST: usize = 8;
         let varying = self.varying();
-        let value = |parameters: &'a Parameters, name: &str| {
-            parameters.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
-        };
-        let mut told: Vec<String> = match varying.as_slice() {
+        let (begin, separator) = match varying.as_slice() {
             [] => return String::new(),
-            [one] => parameters.map(|parameters| value(parameters, one).to_owned()).collect(),
-            several => parameters
-                .map(|parameters| {
-                    let each = several.iter().map(|name| format!("{name} = {}", value(parameters, name)));
-                    each.collect::<Vec<_>>().join(", ")
-                })
-                .collect(),
-        };
-        told.dedup();
-        let more = told.len().saturating_sub(MOST);
-        told.truncate(MOST);
-        let (name, separator) = match varying.as_slice() {
             [one] => (format!("{one} = "), ", "),
             _ => (String::new(), "; "),
         };
+        let told = |parameters: &Parameters| match varying.as_slice() {
+            [one] => value_of(parameters, one).to_owned(),
+            several => {
+                let each = several.iter().map(|name| format!("{name} = {}", value_of(parameters, name)));
+                each.collect::<Vec<_>>().join(", ")
+            }
+        };
+        let mut told: Vec<String> = parameters.map(told).collect();
+        told.dedup();
+        let more = told.len().saturating_sub(MOST);
+        told.truncate(MOST);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        format!("{name}{}{more}", told.join(separator))
+        format!("{begin}{}{more}", told.join(separator))
     }
+}
+
+/// The value of a parameter; nothing if there is none of that name.
+fn value_of<'a>(parameters: &'a Parameters, name: &str) -> &'a str {
+    parameters.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
 }
 
 /// What two algorithms that both looked at everything don't agree on, of one program.

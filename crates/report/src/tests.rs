@@ -415,6 +415,48 @@ fn algorithms_that_disagree_are_told() {
 }
 
 #[test]
+fn only_rows_of_one_program_can_disagree() {
+    let row = |n: &str, algorithm: Algorithm, processes: &[&[Op]]| {
+        let row = comparison_row(&Toy::new(processes), algorithm, &Options::default(), None);
+        ComparisonRow { parameters: vec![("n".to_owned(), n.to_owned())], ..row }
+    };
+    let compared = |rows| Comparison { subject: subject(), rows, not_run: vec![] };
+    let passing = row("1", Algorithm::Naive, &[INCREMENT]);
+    let failing = row("2", Algorithm::Naive, &[CHECKED]);
+    let apart = compared(vec![passing.clone(), failing.clone()]);
+    assert_eq!((apart.verdict(), apart.disagreement()), (Some(Verdict::Failure), None));
+    let wrong = ComparisonRow { algorithm: Algorithm::Source, failures: vec![], ..failing.clone() };
+    let told = compared(vec![passing, failing, wrong]).disagreement().unwrap();
+    assert_eq!(told, "naive met a failure that source missed (assertion: not as expected), at n = 2");
+}
+
+#[test]
+fn a_comparison_passes_if_one_search_of_each_program_looked_at_everything() {
+    let whole = comparison_row(&Toy::new(&[INCREMENT]), Algorithm::Naive, &Options::default(), None);
+    let parameters = |n: &str| vec![("n".to_owned(), n.to_owned())];
+    let at = |n: &str, reason: Option<&str>| {
+        let (parameters, reason) = (parameters(n), reason.map(str::to_owned));
+        ComparisonRow { parameters, reason, ..whole.clone() }
+    };
+    let verdict = |rows: Vec<ComparisonRow>, not_run: &[&str]| {
+        let never = |n: &&str| NotRun { parameters: parameters(n), algorithm: Algorithm::Source };
+        let not_run = not_run.iter().map(never).collect();
+        Comparison { subject: subject(), rows, not_run }.verdict().unwrap()
+    };
+    let cut = Some("it was cut");
+    for (rows, not_run, expected) in [
+        (vec![at("1", None), at("2", None)], &[][..], Verdict::Pass),
+        (vec![at("1", cut), at("1", None), at("2", None)], &[], Verdict::Pass),
+        (vec![at("1", None), at("2", cut)], &[], Verdict::NotExhaustive),
+        (vec![at("1", None), at("2", None)], &["2"], Verdict::Pass),
+        (vec![at("1", None)], &["2"], Verdict::NotExhaustive),
+        (vec![], &["1"], Verdict::NotExhaustive),
+    ] {
+        assert_eq!(verdict(rows.clone(), not_run), expected, "{rows:?} {not_run:?}");
+    }
+}
+
+#[test]
 fn the_empty_schedule_shows_a_failure_at_the_start() {
     assert_eq!(Schedule::default().to_string(), "v1:");
     let text = shown(&run(&[INCREMENT], "v1:").unwrap());

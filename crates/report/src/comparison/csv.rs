@@ -3,7 +3,7 @@
 
 use mazurka_explore::Published;
 
-use super::{Comparison, ComparisonRow};
+use super::{Comparison, ComparisonRow, value_of};
 
 /// The columns after those of the parameters.
 const COLUMNS: [&str; 18] = [
@@ -39,7 +39,7 @@ impl Comparison {
         let headings = ["program"].into_iter().chain(parameters.iter().copied()).chain(COLUMNS);
         let mut text = line(headings);
         for row in &self.rows {
-            let names = parameters.iter().map(|name| row.parameter(name));
+            let names = parameters.iter().map(|name| value_of(&row.parameters, name));
             let cells = row.figures();
             let cells = cells.iter().map(String::as_str);
             text += &line([self.subject.program.as_str()].into_iter().chain(names).chain(cells));

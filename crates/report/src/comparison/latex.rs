@@ -3,7 +3,7 @@
 
 use mazurka_explore::Algorithm;
 
-use super::{Comparison, ComparisonRow};
+use super::{Comparison, ComparisonRow, value_of};
 
 /// What is told of each algorithm.
 const FIGURES: [&str; 3] = ["complete", "blocked", "time (s)"];
@@ -21,7 +21,7 @@ impl Comparison {
         for rows in self.programs() {
             let mut cells: Vec<String> = match varying.is_empty() {
                 true => vec![escaped(&self.title())],
-                false => varying.iter().map(|name| escaped(rows[0].parameter(name))).collect(),
+                false => varying.iter().map(|name| escaped(value_of(&rows[0].parameters, name))).collect(),
             };
             for algorithm in &algorithms {
                 let row = rows.iter().find(|row| row.algorithm == *algorithm);

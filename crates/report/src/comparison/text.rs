@@ -2,7 +2,7 @@
 
 use mazurka_explore::Algorithm;
 
-use super::{Comparison, ComparisonRow};
+use super::{Comparison, ComparisonRow, value_of};
 use crate::collect::DistinctFailure;
 use crate::report::Verdict;
 use crate::style::{Paint, Tone, clean, pad, width};
@@ -114,15 +114,11 @@ impl Comparison {
 }
 
 impl ComparisonRow {
-    /// The value of a parameter; nothing if there is none of that name.
-    pub(super) fn parameter(&self, name: &str) -> &str {
-        self.parameters.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
-    }
-
     fn cells(&self, parameters: &[&str]) -> Vec<String> {
         let dagger = if self.reason.is_some() { DAGGER.to_string() } else { String::new() };
         let counts = &self.counts;
-        let mut cells: Vec<String> = parameters.iter().map(|name| clean(self.parameter(name))).collect();
+        let mut cells: Vec<String> =
+            parameters.iter().map(|name| clean(value_of(&self.parameters, name))).collect();
         cells.extend([
             format!("{}{dagger}", self.algorithm),
             counts.complete.to_string(),
