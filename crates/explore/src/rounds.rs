@@ -155,8 +155,7 @@ impl Stops {
         }
         for steps in came_back.into_iter().filter(|&steps| steps < own.len()) {
             let earlier = own[own.len() - steps - 1] as usize;
-            // Without others it would be an own round.
-            if walked.meets_others(process, earlier, last) && self.same_past(run, walked, earlier, last)? {
+            if self.same_past(run, walked, earlier, last)? {
                 return Ok(Some(StoppedBy::JointRound(steps)));
             }
         }
@@ -188,13 +187,6 @@ impl Walked<'_> {
             events => Some(self.trace.positions(other)[events as usize - 1] as usize),
         };
         others.filter_map(last_of).map(|event| self.order.clock(event, process) as usize).max().unwrap_or(0)
-    }
-
-    /// Whether more events of other processes happen before an event of a process than before an earlier one
-    /// of its own.
-    fn meets_others(self, process: ProcessId, earlier: usize, later: usize) -> bool {
-        let others = (0..self.trace.width() as u32).map(ProcessId).filter(|&other| other != process);
-        others.into_iter().any(|other| self.order.clock(earlier, other) != self.order.clock(later, other))
     }
 
     /// The state after an event and all that happens before it. The run is where it was afterwards.
@@ -237,7 +229,7 @@ pub(crate) struct Livelocks {
     known: HashMap<Vec<i64>, Livelock>,
 }
 
-/// How many steps a fair schedule is given to come to an end, besides as many as the execution had.
+/// How many steps a fair schedule is given to come to an end.
 const FAIR_STEPS: usize = 400;
 
 /// How many states are looked at to find an end.
