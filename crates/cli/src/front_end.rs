@@ -88,6 +88,11 @@ pub trait Target {
     /// Called before each search. Front ends whose steps take no time to speak of need not know of limits.
     fn limit(&self, _limits: &Limits) {}
 
+    /// Why a search that came to its end has not looked at everything all the same, if it has not.
+    fn left_out(&self) -> Option<String> {
+        None
+    }
+
     /// Adds what the front end knows: notes and warnings.
     fn add_to(&self, _report: &mut Report) -> Result<(), CommandError> {
         Ok(())

@@ -42,7 +42,8 @@ const MOST_OUTPUT: usize = 4000;
     no_binary_name = true,
     disable_help_flag = true,
     override_usage = "mazurka check FILE.c ... -- [--races=report|sc] [--main-exits=process|thread] [--exit-status=zero|any] [--spurious-wakeups] \
-                      [--cc=COMPILER] [--arg=WORD] [--stack-size=BYTES] [--self-check=N] [--patience=SECONDS] [options for the compiler]"
+                      [--cc=COMPILER] [--arg=WORD] [--stack-size=BYTES] [--self-check=N] [--patience=SECONDS] \
+                      [--nondet=VALUES] [options for the compiler]"
 )]
 struct NativeOptions {
     /// What accesses are that race: a failure, or as good as atomic ones
@@ -82,6 +83,11 @@ struct NativeOptions {
     /// hang
     #[arg(long, value_name = "SECONDS", value_parser = patience)]
     patience: Option<Duration>,
+
+    /// What is tried of the values of __VERIFIER_nondet_int and its kin: numbers and ranges (0,5..9); never
+    /// exhaustive
+    #[arg(long, value_name = "VALUES", value_parser = nondet, allow_hyphen_values = true)]
+    nondet: Option<Values>,
 
     /// For the compiler.
     #[arg(skip)]
@@ -124,6 +130,7 @@ impl NativeOptions {
             stack_size: self.stack_size.map_or(usual.stack_size, |size| size as usize),
             self_check: self.self_check.unwrap_or(usual.self_check),
             patience: self.patience.unwrap_or(usual.patience),
+            nondet: self.nondet.clone().map(|values| values.0).unwrap_or_default(),
             arguments: self.arguments.clone(),
             symbols: Some(Rc::new(Symbols::new(object))),
             ..usual
@@ -209,6 +216,11 @@ impl Target for NativeTarget {
 
     fn limit(&self, limits: &Limits) {
         self.0.limit(limits.time, limits.memory);
+    }
+
+    fn left_out(&self) -> Option<String> {
+        let name = self.0.sampled()?;
+        Some(format!("of the values of {name} only those were tried that --nondet names"))
     }
 
     fn add_to(&self, report: &mut Report) -> Result<(), CommandError> {
@@ -326,6 +338,29 @@ fn leak(leak: mazurka_native::runtime::Leak) -> Leak {
     Leak { location, blocks: leak.blocks, bytes: leak.bytes }
 }
 
+/// Numbers that are tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Values(Vec<i64>);
+
+/// No more are tried than this: a choice has so many outcomes at most.
+const MOST_VALUES: i64 = 1 << 10;
+
+fn nondet(text: &str) -> Result<Values, String> {
+    let expected = || format!("expected numbers and ranges, {MOST_VALUES} at most: 0,1,-1 or 0..9");
+    let number = |text: &str| text.trim().parse::<i64>().map_err(|_| expected());
+    let mut values = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once("..").unwrap_or((part, part));
+        let (first, last) = (number(first)?, number(last.trim_start_matches('='))?);
+        let room = MOST_VALUES - values.len() as i64;
+        if first > last || last.checked_sub(first).is_none_or(|more| more >= room) {
+            return Err(expected());
+        }
+        values.extend((first..=last).filter(|value| !values.contains(value)).collect::<Vec<_>>());
+    }
+    Ok(Values(values))
+}
+
 fn races(text: &str) -> Result<Races, String> {
     one_of(text, &[("report", Races::Report), ("sc", Races::Sc)])
 }
@@ -363,6 +398,18 @@ mod tests {
         assert_eq!(options.arguments, ["-x"]);
         assert!(parsed(&["--races=maybe"]).is_err());
         assert!(parsed(&["--races"]).is_err());
+    }
+
+    #[test]
+    fn values_are_numbers_and_ranges() {
+        let values = |text| nondet(text).map(|values| values.0);
+        assert_eq!(values("0,1,-1"), Ok(vec![0, 1, -1]));
+        assert_eq!(values("-2..1,0,7"), Ok(vec![-2, -1, 0, 1, 7]));
+        assert_eq!(values("0..1023").map(|values| values.len()), Ok(1024));
+        for wrong in ["", "x", "3..1", "0..1024", "0..9223372036854775807", "-9223372036854775808..1", "1,,2"]
+        {
+            assert!(values(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

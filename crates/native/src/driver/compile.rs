@@ -5,9 +5,10 @@ use std::process::{Command, Output};
 
 use super::audit::Audit;
 use super::compiler::{Compiler, Family};
+use super::elf::SymbolNames;
 use super::redzones::add_redzones;
 use super::standard::Standard;
-use super::{BuildError, gimple, llvm, read, write};
+use super::{BuildError, gimple, llvm, read, verifier, write};
 
 /// How every file is compiled: as it is written, with places, for a shared object, library calls left alone.
 ///
@@ -63,37 +64,51 @@ impl Language {
 pub struct SupportLibrary {
     name: &'static str,
     text: &'static str,
-    language: Language,
     /// One of these is in each name that it defines; none if the names are those in the text.
     markers: &'static [&'static str],
 }
 
 /// What there is.
-pub const SUPPORT: [SupportLibrary; 2] = [
+pub const SUPPORT: [SupportLibrary; 4] = [
     SupportLibrary {
         name: "library.cc",
         text: include_str!("support/library.cc"),
-        language: Language::Cxx,
-        markers: &["_List_node_base", "_Rb_tree_", "_Prime_rehash_policy", "__atomic_futex_unsigned_base"],
+        markers: &[
+            "_List_node_base",
+            "_Rb_tree_",
+            "_Prime_rehash_policy",
+            "__atomic_futex_unsigned_base",
+            "St13random_device",
+        ],
     },
     SupportLibrary {
-        name: "library.c",
-        text: include_str!("support/library.c"),
-        language: Language::C,
-        markers: &[],
+        name: "cleanup.c",
+        text: include_str!("support/cleanup.c"),
+        markers: &["__pthread_register_cancel"],
     },
+    SupportLibrary { name: "system.c", text: include_str!("support/system.c"), markers: &[] },
+    SupportLibrary { name: "library.c", text: include_str!("support/library.c"), markers: &[] },
 ];
 
 impl SupportLibrary {
     /// Whether it may define a name: where it may not, it need not be compiled.
     pub fn may_define(&self, name: &str) -> bool {
-        match self.language {
-            Language::C => {
-                self.text.contains(&format!("{name}(")) || self.text.contains(&format!(", {name},"))
-            }
-            Language::Cxx => self.markers.iter().any(|marker| name.contains(marker)),
+        match self.markers {
+            [] => self.text.lines().filter(|line| defines(line)).any(|line| mentions(line, name)),
+            markers => markers.iter().any(|marker| name.contains(marker)),
         }
     }
+}
+
+/// Whether a line of ours begins to define functions: its first word is in capitals.
+fn defines(line: &str) -> bool {
+    let word = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or_default();
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+}
+
+/// Whether a line has a name, as a word.
+fn mentions(line: &str, name: &str) -> bool {
+    line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|word| word == name)
 }
 
 /// A file, compiled.
@@ -121,7 +136,16 @@ pub struct Toolchain<'d> {
 impl Toolchain<'_> {
     /// Compiles a file of the program.
     pub fn compile(&self, source: &Path, name: &str) -> Result<Compiled, BuildError> {
-        self.compile_with(source, name, &self.flags)
+        let compiled = self.compile_with(source, name, &self.flags)?;
+        let atomic = |symbol: &String| verifier::is_atomic(symbol);
+        if SymbolNames::of(&compiled.object)?.functions.iter().any(atomic)
+            || verifier::mentions_atomic(&read_text(source)?)
+        {
+            // The runtime is told when functions begin and end, since some are one step each.
+            let flags = [self.flags.as_slice(), &["-finstrument-functions".to_owned()]].concat();
+            return self.compile_with(source, name, &flags);
+        }
+        Ok(compiled)
     }
 
     /// Compiles library functions.

@@ -14,7 +14,6 @@ use std::collections::BTreeSet;
 
 use super::BuildError;
 use super::audit::{Audit, between_commas, refusal_of_assembly, refusal_of_exempt};
-use super::library::note_call;
 
 /// Looks through what gcc wrote of a file.
 ///
@@ -79,7 +78,7 @@ impl<'a> Function<'a> {
             let Some(call) = Call::of(&line) else { continue };
             if !place.is_empty() {
                 let place = || place.trim_end_matches(": ").to_owned();
-                note_call(&mut audit.calls, call.callee, place);
+                audit.calls.entry(call.callee.to_owned()).or_insert_with(place);
             }
             // The C++ library's code does not race with itself: what it does with its structures need not be
             // seen.

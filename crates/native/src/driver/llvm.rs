@@ -19,7 +19,6 @@ use text::{callee_and_arguments, closing, fields, plain_name, quoted, type_and_r
 
 use super::BuildError;
 use super::audit::{Audit, refusal_of_assembly, refusal_of_exempt};
-use super::library::note_call;
 
 /// Types that the instrumentation always announces, or knows why not.
 const ANNOUNCED: [&str; 11] =
@@ -236,7 +235,8 @@ impl Repairer<'_> {
             }
         } else if callee.starts_with('@') {
             let places = &self.places;
-            note_call(&mut self.calls, name, || places.of_line(line).unwrap_or_default());
+            let place = || places.of_line(line).unwrap_or_default();
+            self.calls.entry(name.to_owned()).or_insert_with(place);
         }
         if arguments.contains("byval(") {
             return self.by_value(line, operation, arguments, body).map(Some);

@@ -6,7 +6,7 @@
 /* `std::lock` of several tries, gives back and tries again, for ever if others do the same. Whoever gets them all can do so at once, and
    whoever never does waits in the end for one of them, with nothing in hand: at once for the first, or for the one that was missing
    then. So after two attempts that failed nothing is left to be seen. These are more specialised than the library's own. */
-extern "C" void mazurka_assume(int) __asm__("__VERIFIER_assume");
+extern "C" void mazurka_assume(int);
 namespace mazurka {
 struct Lockable {
   void *object;
