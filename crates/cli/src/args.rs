@@ -27,6 +27,13 @@ pub enum Command {
     Compare(CompareArgs),
     /// Read a program and print it
     Print(PrintArgs),
+    /// Compile C for a build, so that what it makes can be checked: CC="mazurka cc" make, then mazurka check
+    /// ./program
+    #[command(disable_help_flag = true)]
+    Cc(CompileArgs),
+    /// The same for C++: CXX="mazurka c++"
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx(CompileArgs),
 }
 
 impl Command {
@@ -35,7 +42,7 @@ impl Command {
         match self {
             Command::Check(arguments) => arguments.json,
             Command::Compare(arguments) => arguments.json,
-            Command::Print(_) => false,
+            Command::Print(_) | Command::Cc(_) | Command::Cxx(_) => false,
         }
     }
 }
@@ -118,6 +125,15 @@ pub struct CompareArgs {
     /// the compiler and others (docs/native.md)
     #[arg(last = true, value_name = "FRONT-END OPTIONS")]
     pub front_end: Vec<String>,
+}
+
+/// Arguments of `cc` and `c++`.
+#[derive(Debug, Args)]
+pub struct CompileArgs {
+    /// What the compiler is given; the environment variables MAZURKA_CC and MAZURKA_CXX name others than cc
+    /// and c++
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS OF THE COMPILER")]
+    pub words: Vec<String>,
 }
 
 /// Arguments of `print`.

@@ -26,6 +26,11 @@ pub trait FrontEnd: Sync {
     /// The extensions of its files.
     fn extensions(&self) -> &'static [&'static str];
 
+    /// Whether a file is one of its, other than by the extension.
+    fn knows(&self, _file: &Path) -> bool {
+        false
+    }
+
     /// Whether a program may have several files.
     fn takes_several_files(&self) -> bool {
         true
@@ -150,7 +155,8 @@ pub fn of_file(file: &Path) -> Result<&'static dyn FrontEnd, CommandError> {
         return Err(CommandError::input(format!("{name}: this is a directory, not a file")).at(name));
     }
     let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let known = FRONT_ENDS.into_iter().find(|front_end| front_end.extensions().contains(&extension));
+    let mut front_ends = FRONT_ENDS.into_iter();
+    let known = front_ends.find(|it| it.extensions().contains(&extension) || it.knows(file));
     known.ok_or_else(|| {
         let extensions: Vec<String> = FRONT_ENDS
             .iter()

@@ -9,6 +9,7 @@ mod args;
 mod attend;
 mod check;
 mod compare;
+mod compile_commands;
 mod error;
 mod executions;
 mod front_end;
@@ -26,6 +27,7 @@ use clap::Parser;
 
 use args::{Cli, Command};
 use error::CommandError;
+use mazurka_native::driver::Driver;
 use native::Worker;
 
 fn main() -> ExitCode {
@@ -48,6 +50,8 @@ fn run(command: &Command, worker: Option<&Worker>) -> Result<u8, CommandError> {
         Command::Check(arguments) => check::run(arguments, worker),
         Command::Compare(arguments) => compare::run(arguments, worker),
         Command::Print(arguments) => print::run(arguments),
+        Command::Cc(arguments) => native::compile(Driver::C, &arguments.words),
+        Command::Cxx(arguments) => native::compile(Driver::Cxx, &arguments.words),
     }
 }
 

@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
 use mazurka_explore::{Algorithm, Limits};
-use mazurka_native::driver::{BuildError, Built, Request as Sources, build};
+use mazurka_native::driver::{
+    BuildError, Built, Driver, Request as Sources, Unit, build, compile_as_asked, is_made_by_build,
+};
 use mazurka_native::isolation::{fix_addresses, put_input_aside};
 use mazurka_native::runtime::{
     MainExits, Native, Options, Races, Statuses, load as load_object, stub_assembly,
@@ -26,7 +28,7 @@ use mazurka_report::{Leak, Report, Wording};
 use crate::attend::{Allowance, attend};
 use crate::error::CommandError;
 use crate::front_end::{self, Loaded, Request, Target, one_of};
-use crate::{interrupt, output};
+use crate::{compile_commands, interrupt, output};
 
 /// The first argument of a worker. No file is called so by accident.
 const WORKER: &str = "native-worker";
@@ -42,7 +44,7 @@ const MOST_OUTPUT: usize = 4000;
     no_binary_name = true,
     disable_help_flag = true,
     override_usage = "mazurka check FILE.c ... -- [--races=report|sc] [--main-exits=process|thread] [--exit-status=zero|any] [--spurious-wakeups] \
-                      [--cc=COMPILER] [--arg=WORD] [--stack-size=BYTES] [--self-check=N] [--patience=SECONDS] \
+                      [--cc=COMPILER] [--compile-commands=FILE] [--arg=WORD] [--stack-size=BYTES] [--self-check=N] [--patience=SECONDS] \
                       [--nondet=VALUES] [options for the compiler]"
 )]
 struct NativeOptions {
@@ -65,6 +67,10 @@ struct NativeOptions {
     /// The compiler: clang 15 or later, or gcc 11 or later
     #[arg(long, value_name = "COMPILER")]
     cc: Option<String>,
+
+    /// A compile_commands.json, or the directory that has one: how the files are compiled
+    #[arg(long, value_name = "FILE")]
+    compile_commands: Option<PathBuf>,
 
     /// An argument that main is given; once for each
     #[arg(long = "arg", value_name = "WORD", allow_hyphen_values = true)]
@@ -187,6 +193,11 @@ impl front_end::FrontEnd for FrontEnd {
         &["c", "cc", "cpp", "cxx"]
     }
 
+    /// What a build has made, and what it says of itself.
+    fn knows(&self, file: &Path) -> bool {
+        file.file_name().is_some_and(|name| name == compile_commands::NAME) || is_made_by_build(file)
+    }
+
     fn options(&self) -> clap::Command {
         NativeOptions::command()
     }
@@ -258,7 +269,7 @@ fn suit(algorithm: Algorithm) -> Result<(), CommandError> {
 /// Compiles a program, has a worker do what the command was asked to do, and gives the exit status.
 fn delegate(request: &Request<'_>) -> Result<u8, CommandError> {
     let Request { files, options, limits, algorithms, .. } = *request;
-    let NativeOptions { flags, cc: compiler, .. } = NativeOptions::parse(options)?;
+    let NativeOptions { flags, cc: compiler, compile_commands, .. } = NativeOptions::parse(options)?;
     for file in files {
         // A directory or a missing file is better told by us than by a compiler.
         File::open(file).map_err(|error| {
@@ -267,7 +278,8 @@ fn delegate(request: &Request<'_>) -> Result<u8, CommandError> {
         })?;
     }
     let colour = output::colour_on_stderr();
-    let sources = Sources { sources: files.to_vec(), flags, compiler, colour };
+    let (sources, units) = sources(files, compile_commands.as_deref())?;
+    let sources = Sources { sources, units, flags, compiler, colour };
     let built = build(&sources, &stub_assembly()).map_err(|error| match error {
         BuildError::Compiler(text) => CommandError::of_compiler(&text),
         BuildError::Unsupported(why) => CommandError::unsupported(why),
@@ -284,6 +296,27 @@ fn delegate(request: &Request<'_>) -> Result<u8, CommandError> {
     let (status, report) = attend(&mut child, &allowance)?;
     output::stdout(&report)?;
     Ok(status)
+}
+
+/// The files of a program, and those of them of which a database says how they are compiled.
+fn sources(files: &[PathBuf], database: Option<&Path>) -> Result<(Vec<PathBuf>, Vec<Unit>), CommandError> {
+    let known = database.map(compile_commands::read).transpose()?.unwrap_or_default();
+    let (mut sources, mut units) = (Vec::new(), Vec::new());
+    for file in files {
+        if file.file_name().is_some_and(|name| name == compile_commands::NAME) {
+            units.extend(compile_commands::read(file)?);
+        } else if let Some(unit) = compile_commands::find(&known, file) {
+            units.push(unit.clone());
+        } else {
+            sources.push(file.clone());
+        }
+    }
+    Ok((sources, units))
+}
+
+/// `mazurka cc` and `mazurka c++`: compiles as it is asked to. Gives the exit status.
+pub fn compile(driver: Driver, words: &[String]) -> Result<u8, CommandError> {
+    compile_as_asked(driver, words).map_err(CommandError::unsupported)
 }
 
 /// Starts a worker, which is given the object as its input.

@@ -14,34 +14,43 @@ mod directory;
 mod elf;
 mod flags;
 mod gimple;
+mod inputs;
 mod library;
 mod llvm;
+mod record;
 mod redzones;
 mod standard;
 mod verifier;
+mod wrapper;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use audit::Audit;
-use compile::{Language, Toolchain};
+use compile::{Compiled, Language, Toolchain};
 pub use compiler::{Compiler, Family};
 use deferred::Deferred;
 use directory::Directory;
 pub(crate) use elf::ElfFile;
 use elf::{Contents, HAS_CLOCK, SymbolNames};
+pub use inputs::is_made_by_build;
+use inputs::{Inputs, Source};
 use library::Judgement;
 pub(crate) use library::readable;
+pub use record::Unit;
 pub(crate) use redzones::redzone_size;
 pub use standard::ReleaseSequences;
 use standard::Standard;
+pub use wrapper::{Driver, compile as compile_as_asked};
 
 /// What to build.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The files of the program.
+    /// The files of the program: sources, and what a build has made of them.
     pub sources: Vec<PathBuf>,
+    /// More of them, each with how it is compiled.
+    pub units: Vec<Unit>,
     /// Options for the compiler.
     pub flags: Vec<String>,
     /// The compiler to use, where the best that there is will not do.
@@ -164,22 +173,28 @@ pub fn build(request: &Request, stub: &str) -> Result<Built, BuildError> {
     let directory = Directory::new().map_err(|error| format!("temporary files can't be made: {error}"))?;
     let toolchain = Toolchain { compiler, flags, directory: directory.path(), colour: request.colour };
 
+    let mut inputs = Inputs::of(&request.sources, &request.units)?;
     let mut program = Program::default();
-    let mut languages = BTreeSet::new();
-    for (at, source) in request.sources.iter().enumerate() {
-        languages.insert(Language::of(source)?);
-        let compiled = toolchain.compile(source, &format!("source{at}"))?;
-        program.add(compiled.object, compiled.audit)?;
-        program.warnings += &compiled.warnings;
+    for source in std::mem::take(&mut inputs.sources) {
+        program.compile(&toolchain, &source)?;
     }
-    let Program { mut objects, warnings, deferred, names, own, .. } = program.complete(&toolchain, stub)?;
+    loop {
+        let taken = inputs.take(&program.names.needed, &program.names.defined)?;
+        if taken.is_empty() {
+            break;
+        }
+        for source in taken {
+            program.compile(&toolchain, &source)?;
+        }
+    }
+    let Program { mut objects, warnings, deferred, names, own, standards, .. } =
+        program.complete(&toolchain, stub)?;
     let stub = toolchain.assemble(&yielding(stub, &own), "stub")?;
-    let language = languages.iter().copied().max().unwrap_or(Language::C);
-    let standards: Result<Vec<Standard>, BuildError> =
-        languages.into_iter().map(|it| toolchain.standard(it)).collect();
+    let language = standards.keys().map(|key| key.0).max().unwrap_or(Language::C);
+    let standards: Vec<Standard> = standards.into_values().collect();
     let has_clock = library::asks_for_time(&names.needed);
     let clock = if has_clock { format!("\t.set {HAS_CLOCK}, 1\n") } else { String::new() };
-    let glue = [GLUE, &clock, &deferred.assembly(), &Standard::keep(&standards?)].concat();
+    let glue = [GLUE, &clock, &deferred.assembly(), &Standard::keep(&standards)].concat();
     // Behind the program's: the first of two that both give way is taken.
     objects.extend([stub, toolchain.assemble(&glue, "glue")?]);
     let object = toolchain.link(&objects, language).map_err(|error| match deferred.refusal() {
@@ -225,9 +240,40 @@ struct Program {
     warnings: String,
     /// What is refused only when it is called.
     deferred: Deferred,
+    /// By language and the options that decide it.
+    standards: BTreeMap<(Language, Vec<String>), Standard>,
+    /// The file that has `main`.
+    main: Option<PathBuf>,
 }
 
 impl Program {
+    /// Compiles a file of the program and adds it.
+    fn compile(&mut self, toolchain: &Toolchain<'_>, source: &Source) -> Result<(), BuildError> {
+        let language = Language::of(&source.path)?;
+        let flags = toolchain.flags_for(source);
+        let deciding = flags.iter().filter(|flag| flag.starts_with("-std=") || *flag == "-ansi");
+        let key = (language, deciding.cloned().collect());
+        if !self.standards.contains_key(&key) {
+            let standard = toolchain.standard(language, &key.1)?;
+            self.standards.insert(key, standard);
+        }
+        let name = format!("source{}", self.objects.len());
+        let Compiled { object, audit, warnings } = toolchain.compile(source, &name)?;
+        let has_main = SymbolNames::of(&object)?.defined.contains("main");
+        if let Some(other) = self.main.as_ref().filter(|_| has_main) {
+            return Err(BuildError::Unsupported(format!(
+                "{} and {} both define `main`; name the files of one program",
+                other.display(),
+                source.path.display()
+            )));
+        }
+        if has_main {
+            self.main = Some(source.path.clone());
+        }
+        self.warnings += &warnings;
+        self.add(object, audit)
+    }
+
     fn add(&mut self, object: PathBuf, audit: Audit) -> Result<(), BuildError> {
         let names = SymbolNames::of(&object)?;
         self.own.extend(names.defined.iter().cloned());
@@ -283,7 +329,14 @@ impl Program {
             self.deferred.rename(name, plain);
             return Ok(());
         }
-        let Judgement::Refused(why) = library::judge(name) else { return Ok(()) };
+        let why = match library::judge(name) {
+            Judgement::Harmless | Judgement::Linked => return Ok(()),
+            Judgement::Hint => {
+                self.deferred.ignore(name);
+                return Ok(());
+            }
+            Judgement::Refused(why) => why,
+        };
         let place = self.calls.get(name).map_or("", String::as_str);
         let refusal = || refused_call(place, &readable(name), why);
         if !(self.names.called.contains(name) || library::is_known_function(name)) {

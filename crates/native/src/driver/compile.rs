@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 use super::audit::Audit;
 use super::compiler::{Compiler, Family};
 use super::elf::SymbolNames;
+use super::inputs::Source;
 use super::redzones::add_redzones;
 use super::standard::Standard;
 use super::{BuildError, gimple, llvm, read, verifier, write};
@@ -69,17 +70,16 @@ pub struct SupportLibrary {
 }
 
 /// What there is.
-pub const SUPPORT: [SupportLibrary; 4] = [
+pub const SUPPORT: [SupportLibrary; 5] = [
     SupportLibrary {
         name: "library.cc",
         text: include_str!("support/library.cc"),
-        markers: &[
-            "_List_node_base",
-            "_Rb_tree_",
-            "_Prime_rehash_policy",
-            "__atomic_futex_unsigned_base",
-            "St13random_device",
-        ],
+        markers: &["_List_node_base", "_Rb_tree_", "_Prime_rehash_policy", "__atomic_futex_unsigned_base"],
+    },
+    SupportLibrary {
+        name: "random.cc",
+        text: include_str!("support/random.cc"),
+        markers: &["St13random_device"],
     },
     SupportLibrary {
         name: "cleanup.c",
@@ -135,17 +135,23 @@ pub struct Toolchain<'d> {
 
 impl Toolchain<'_> {
     /// Compiles a file of the program.
-    pub fn compile(&self, source: &Path, name: &str) -> Result<Compiled, BuildError> {
-        let compiled = self.compile_with(source, name, &self.flags)?;
+    pub fn compile(&self, source: &Source, name: &str) -> Result<Compiled, BuildError> {
+        let flags = self.flags_for(source);
+        let compiled = self.compile_with(source, name, &flags)?;
         let atomic = |symbol: &String| verifier::is_atomic(symbol);
         if SymbolNames::of(&compiled.object)?.functions.iter().any(atomic)
-            || verifier::mentions_atomic(&read_text(source)?)
+            || verifier::mentions_atomic(&read_text(&source.path)?)
         {
             // The runtime is told when functions begin and end, since some are one step each.
-            let flags = [self.flags.as_slice(), &["-finstrument-functions".to_owned()]].concat();
+            let flags = [flags, vec!["-finstrument-functions".to_owned()]].concat();
             return self.compile_with(source, name, &flags);
         }
         Ok(compiled)
+    }
+
+    /// The options for a file: its own, and those for all.
+    pub fn flags_for(&self, source: &Source) -> Vec<String> {
+        [source.flags.as_slice(), &self.flags].concat()
     }
 
     /// Compiles library functions.
@@ -154,11 +160,15 @@ impl Toolchain<'_> {
         write(&source, support.text)?;
         // So that its places are told from those of the program, and are the same in every process.
         let elsewhere = format!("-ffile-prefix-map={}=/usr/lib/mazurka", self.directory.display());
-        Ok(self.compile_with(&source, support.name, &[elsewhere])?.object)
+        Ok(self.compile_with(&Source::plain(source), support.name, &[elsewhere])?.object)
     }
 
-    fn compile_with(&self, source: &Path, name: &str, flags: &[String]) -> Result<Compiled, BuildError> {
+    fn compile_with(&self, source: &Source, name: &str, flags: &[String]) -> Result<Compiled, BuildError> {
+        let Source { path: source, directory, .. } = source;
         let mut command = self.compiler.command();
+        if let Some(directory) = directory {
+            command.current_dir(directory);
+        }
         command.args(COMMON.split(' '));
         if self.colour {
             command.arg("-fdiagnostics-color=always");
@@ -203,10 +213,10 @@ impl Toolchain<'_> {
     }
 
     /// The standard that files of a language are compiled for, as the compiler itself tells it.
-    pub fn standard(&self, language: Language) -> Result<Standard, BuildError> {
+    pub fn standard(&self, language: Language, flags: &[String]) -> Result<Standard, BuildError> {
         let name = if language == Language::C { "c" } else { "c++" };
         let mut command = self.compiler.command();
-        command.args(&self.flags).args(["-dM", "-E", "-x", name, "/dev/null"]);
+        command.args(flags).args(["-dM", "-E", "-x", name, "/dev/null"]);
         let standard = Standard::of_macros(language, &run(command)?);
         standard.ok_or_else(|| "the compiler does not tell which standard it follows".to_owned().into())
     }

@@ -27,6 +27,11 @@ impl Deferred {
         self.first.get_or_insert_with(refusal);
     }
 
+    /// To call a function is to do nothing: it gives 0.
+    pub fn ignore(&mut self, symbol: &str) {
+        let _ = write!(self.text, "{}\txorl %eax, %eax\n\tret\n", heading(symbol));
+    }
+
     /// One name stands for another.
     pub fn rename(&mut self, symbol: &str, other: &str) {
         let _ = write!(self.text, "{}\tjmp {other}\n", heading(symbol));

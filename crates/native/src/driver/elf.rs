@@ -45,8 +45,15 @@ impl SymbolNames {
     /// # Errors
     /// If it is no such file.
     pub fn of(path: &Path) -> Result<SymbolNames, String> {
-        let bytes = read(path)?;
-        let file = parse(&bytes, path)?;
+        SymbolNames::in_bytes(&read(path)?, path)
+    }
+
+    /// Of a compiled file that was read.
+    ///
+    /// # Errors
+    /// If it is no such file.
+    pub fn in_bytes(bytes: &[u8], path: &Path) -> Result<SymbolNames, String> {
+        let file = parse(bytes, path)?;
         let mut names = SymbolNames::default();
         for symbol in file.symbols() {
             let Ok(name) = symbol.name() else { continue };

@@ -96,6 +96,11 @@ const REFUSED: &[(&str, &str)] = &[
     ),
 ];
 
+/// What programs tell other tools, for which there is nothing to do: whatever orders accesses is seen.
+const HINTS: &str = "\
+    Annotate* RunningOnValgrind ValgrindSlowdown __tsan_acquire __tsan_release __tsan_mutex_* \
+    __tsan_set_fiber_name __sanitizer_* __lsan_* __asan_poison_memory_region __asan_unpoison_memory_region";
+
 /// What is to become of a function that a program needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
@@ -103,6 +108,8 @@ pub enum Judgement {
     Harmless,
     /// It is part of the C++ library or of the compiler's, which are linked in.
     Linked,
+    /// To call it is to do nothing.
+    Hint,
     /// It may not be called, for this reason.
     Refused(&'static str),
 }
@@ -123,6 +130,9 @@ pub fn judge(name: &str) -> Judgement {
         return Judgement::Harmless;
     }
     let refused = |names: &str| names.split(' ').any(|pattern| matches(pattern, name));
+    if refused(HINTS) {
+        return Judgement::Hint;
+    }
     if let Some((_, why)) = REFUSED.iter().find(|(names, _)| refused(names)) {
         return Judgement::Refused(why);
     }
@@ -237,6 +247,7 @@ mod tests {
         {
             assert_eq!(judge(name), Judgement::Linked, "{name}");
         }
+        assert_eq!(judge("AnnotateHappensBefore"), Judgement::Hint);
         for (name, why) in [
             ("fork", "one process"),
             ("execvp", "one process"),
