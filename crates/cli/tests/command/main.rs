@@ -10,6 +10,7 @@ mod golden;
 mod json;
 mod limits;
 mod native;
+mod native_assembly;
 mod native_builds;
 mod native_cxx;
 mod native_kinds;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use super::assembly;
 use super::audit::Audit;
 use super::compiler::{Compiler, Family};
 use super::elf::SymbolNames;
@@ -20,9 +21,10 @@ const COMMON: &str = "\
 
 /// Reads that clang leaves out because a write follows are announced; entries of functions are not. Indices
 /// of arrays whose size is known are checked: clang's `bounds` is more than that, and stops without a word.
+/// Calls of functions that could be replaced stay calls, as with gcc.
 const FOR_CLANG: &str = "\
     -mllvm -tsan-instrument-read-before-write=1 -mllvm -tsan-instrument-func-entry-exit=0 \
-    -fsanitize=array-bounds";
+    -fsanitize=array-bounds -fsemantic-interposition";
 const FOR_GCC: &str = "\
     -fdata-sections --param tsan-instrument-func-entry-exit=0 --param tsan-distinguish-volatile=1 \
     -fsanitize=bounds";
@@ -146,7 +148,36 @@ impl Toolchain<'_> {
             let flags = [flags, vec!["-finstrument-functions".to_owned()]].concat();
             return self.compile_with(source, name, &flags);
         }
+        self.refuse_lost_errors(source, &flags, &compiled)?;
         Ok(compiled)
+    }
+
+    /// An optimiser may remove calls of a function that does nothing, unless others could put another one in
+    /// its place. What the program calls so that it is noticed has to be there still.
+    fn refuse_lost_errors(
+        &self,
+        source: &Source,
+        flags: &[String],
+        compiled: &Compiled,
+    ) -> Result<(), BuildError> {
+        if !optimises(flags) {
+            return Ok(());
+        }
+        let mut command = self.compiler.command();
+        if let Some(directory) = &source.directory {
+            command.current_dir(directory);
+        }
+        command.args(flags).args(["-E", "-P"]).arg(&source.path);
+        let SymbolNames { functions, needed, .. } = SymbolNames::of(&compiled.object)?;
+        let is_there = functions.iter().chain(&needed).any(|name| verifier::plain(name) == verifier::ERROR);
+        if !is_there && run(command)?.lines().any(|line| mentions(line, verifier::ERROR)) {
+            return Err(BuildError::Unsupported(format!(
+                "{}: the compiler has removed `{}`; compile with -O0, or make it a function that is not static",
+                source.path.display(),
+                verifier::ERROR
+            )));
+        }
+        Ok(())
     }
 
     /// The options for a file: its own, and those for all.
@@ -165,29 +196,34 @@ impl Toolchain<'_> {
 
     fn compile_with(&self, source: &Source, name: &str, flags: &[String]) -> Result<Compiled, BuildError> {
         let Source { path: source, directory, .. } = source;
-        let mut command = self.compiler.command();
-        if let Some(directory) = directory {
-            command.current_dir(directory);
-        }
-        command.args(COMMON.split(' '));
-        if self.colour {
-            command.arg("-fdiagnostics-color=always");
-        }
-        if Language::of(source)? == Language::Cxx {
-            let prelude = self.directory.join("prelude.h");
+        let is_cxx = Language::of(source)? == Language::Cxx;
+        let prelude = self.directory.join("prelude.h");
+        if is_cxx {
             write(&prelude, include_str!("support/prelude.h"))?;
-            command.arg("-include").arg(prelude);
         }
+        let family = match self.compiler.family {
+            Family::Clang => FOR_CLANG,
+            Family::Gcc => FOR_GCC,
+        };
+        let command = || {
+            let mut command = self.compiler.command();
+            if let Some(directory) = directory {
+                command.current_dir(directory);
+            }
+            command.args(COMMON.split(' '));
+            if self.colour {
+                command.arg("-fdiagnostics-color=always");
+            }
+            if is_cxx {
+                command.arg("-include").arg(&prelude);
+            }
+            command.args(family.split(' ')).args(flags);
+            command
+        };
         let object = self.directory.join(format!("{name}.o"));
         let (audit, warnings) = match self.compiler.family {
-            Family::Clang => {
-                command.args(FOR_CLANG.split(' ')).args(flags);
-                self.with_clang(command, source, &object)?
-            }
-            Family::Gcc => {
-                command.args(FOR_GCC.split(' ')).args(flags);
-                with_gcc(command, source, &object)?
-            }
+            Family::Clang => self.with_clang(command(), source, &object, optimises(flags))?,
+            Family::Gcc => self.with_gcc(command, source, &object, optimises(flags))?,
         };
         add_redzones(&object)?;
         Ok(Compiled { object, audit, warnings })
@@ -199,16 +235,62 @@ impl Toolchain<'_> {
         mut command: Command,
         source: &Path,
         object: &Path,
+        optimised: bool,
     ) -> Result<(Audit, String), BuildError> {
         let code = object.with_extension("ll");
         command.args(["-S", "-emit-llvm", "-o"]).arg(&code).arg(source);
         let warnings = run(command)?;
         let audit = llvm::repair(&read_text(&code)?)?;
         write(&code, &audit.text)?;
+        let command = |what: &str| {
+            let mut command = self.compiler.command();
+            command.args([what, "-O0", "-fPIC", "-fdata-sections", "-Wno-override-module", "-o"]);
+            command
+        };
+        if audit.has_assembly {
+            let text = object.with_extension("s");
+            let mut command = command("-S");
+            command.arg(&text).arg(&code);
+            run(command)?;
+            self.assemble_announced(&text, object, optimised)?;
+        } else {
+            let mut command = command("-c");
+            command.arg(object).arg(&code);
+            run(command)?;
+        }
+        Ok((audit, warnings))
+    }
+
+    /// Assembles what the compiler wrote, after accesses of inline assembly were announced in it.
+    fn assemble_announced(&self, text: &Path, object: &Path, optimised: bool) -> Result<(), BuildError> {
+        write(text, assembly::announce(&read_text(text)?, optimised)?)?;
         let mut command = self.compiler.command();
-        command.args(["-c", "-O0", "-fPIC", "-fdata-sections", "-Wno-override-module", "-o"]);
-        command.arg(object).arg(&code);
-        run(command)?;
+        command.args(["-c", "-o"]).arg(object).arg(text);
+        run(command).map(drop)
+    }
+
+    /// Compiles, and looks through what gcc writes down of the code. Gives what was found there, and warnings.
+    fn with_gcc(
+        &self,
+        command: impl Fn() -> Command,
+        source: &Path,
+        object: &Path,
+        optimised: bool,
+    ) -> Result<(Audit, String), BuildError> {
+        let dump = object.with_extension("dump");
+        let mut first = command();
+        first.arg(format!("-fdump-tree-optimized-lineno={}", dump.display()));
+        first.args(["-c", "-o"]).arg(object).arg(source);
+        let warnings = run(first)?;
+        // A file without functions has no dump.
+        let audit = if dump.exists() { gimple::audit(&read_text(&dump)?)? } else { Audit::default() };
+        if audit.has_assembly {
+            let text = object.with_extension("s");
+            let mut second = command();
+            second.args(["-w", "-S", "-o"]).arg(&text).arg(source);
+            run(second)?;
+            self.assemble_announced(&text, object, optimised)?;
+        }
         Ok((audit, warnings))
     }
 
@@ -246,15 +328,10 @@ impl Toolchain<'_> {
     }
 }
 
-/// Compiles, and looks through what gcc writes down of the code. Gives what was found there, and warnings.
-fn with_gcc(mut command: Command, source: &Path, object: &Path) -> Result<(Audit, String), BuildError> {
-    let dump = object.with_extension("dump");
-    command.arg(format!("-fdump-tree-optimized-lineno={}", dump.display()));
-    command.args(["-c", "-o"]).arg(object).arg(source);
-    let warnings = run(command)?;
-    // A file without functions has no dump.
-    let audit = if dump.exists() { gimple::audit(&read_text(&dump)?)? } else { Audit::default() };
-    Ok((audit, warnings))
+/// Whether options ask for optimisation: the last that says so decides.
+fn optimises(flags: &[String]) -> bool {
+    let level = flags.iter().rev().find(|flag| flag.starts_with("-O"));
+    level.is_some_and(|level| level != "-O0")
 }
 
 /// Runs a command to its end, and gives what it said.

@@ -13,7 +13,8 @@
 use std::collections::BTreeSet;
 
 use super::BuildError;
-use super::audit::{Audit, between_commas, refusal_of_assembly, refusal_of_exempt};
+use super::assembly::{self, Assembly};
+use super::audit::{Audit, between_commas, refusal_of_exempt};
 
 /// Looks through what gcc wrote of a file.
 ///
@@ -70,10 +71,11 @@ impl<'a> Function<'a> {
                 return Err(refuse(refusal_of_exempt(self.name)));
             }
             if let Some((_, assembly)) = line.split_once("__asm__") {
-                match refusal_of_assembly(assembly.split('"').nth(1).unwrap_or_default()) {
-                    Some(why) => return Err(refuse(why)),
-                    None => continue,
+                match assembly::judge(assembly.split('"').nth(1).unwrap_or_default()) {
+                    Assembly::Refused(why) => return Err(refuse(why)),
+                    known => audit.has_assembly |= known == Assembly::Known,
                 }
+                continue;
             }
             let Some(call) = Call::of(&line) else { continue };
             if !place.is_empty() {
@@ -360,7 +362,7 @@ mod tests {
 
     #[test]
     fn assembly_is_refused() {
-        let error = audited("", "__asm__ __volatile__(\"lock incl %0\" : \"=m\" x);").unwrap_err();
-        assert!(error.contains("inline assembly (`lock incl %0`)"), "{error}");
+        let error = audited("", "__asm__ __volatile__(\"rdtsc\" : \"=m\" x);").unwrap_err();
+        assert!(error.contains("inline assembly (`rdtsc`)"), "{error}");
     }
 }

@@ -6,8 +6,8 @@
 //!   bytes, wide vectors) get an announcement of a range;
 //! * structures that are passed by value in memory are copied by the backend, after the last chance to
 //!   announce it: they are copied, announced, to a place of the caller's own first, and that place is passed;
-//! * what can't be repaired is refused where it stands: inline assembly that does something, functions that
-//!   are marked so that they are not instrumented, atomic operations that the instrumentation does not know.
+//! * what can't be repaired is refused where it stands: inline assembly of unknown kinds, functions that are
+//!   marked so that they are not instrumented, atomic operations that the instrumentation does not know.
 
 mod places;
 mod text;
@@ -18,7 +18,8 @@ use places::DebugLocations;
 use text::{callee_and_arguments, closing, fields, plain_name, quoted, type_and_rest};
 
 use super::BuildError;
-use super::audit::{Audit, refusal_of_assembly, refusal_of_exempt};
+use super::assembly::{self, Assembly};
+use super::audit::{Audit, refusal_of_exempt};
 
 /// Types that the instrumentation always announces, or knows why not.
 const ANNOUNCED: [&str; 11] =
@@ -42,8 +43,14 @@ pub fn repair(module: &str) -> Result<Audit, BuildError> {
         .filter(|line| line.starts_with("attributes #") && line.contains("sanitize_thread"))
         .filter_map(|line| line.split(' ').nth(1))
         .collect();
-    let mut repairer =
-        Repairer { places, instrumented, text: String::new(), copies: 0, calls: BTreeMap::new() };
+    let mut repairer = Repairer {
+        places,
+        instrumented,
+        text: String::new(),
+        copies: 0,
+        calls: BTreeMap::new(),
+        has_assembly: false,
+    };
     let mut lines = module.lines();
     while let Some(line) = lines.next() {
         if line.starts_with("define ") {
@@ -53,7 +60,7 @@ pub fn repair(module: &str) -> Result<Audit, BuildError> {
             repairer.outside(line)?;
         }
     }
-    let Repairer { mut text, calls, .. } = repairer;
+    let Repairer { mut text, calls, has_assembly, .. } = repairer;
     for declaration in [
         "declare void @__tsan_read_range(ptr, i64)\n",
         "declare void @__tsan_write_range(ptr, i64)\n",
@@ -65,7 +72,7 @@ pub fn repair(module: &str) -> Result<Audit, BuildError> {
             text += declaration;
         }
     }
-    Ok(Audit { text, calls, doubts: Vec::new() })
+    Ok(Audit { text, calls, doubts: Vec::new(), has_assembly })
 }
 
 struct Repairer<'a> {
@@ -77,6 +84,7 @@ struct Repairer<'a> {
     copies: usize,
     /// Where functions are called first.
     calls: BTreeMap<String, String>,
+    has_assembly: bool,
 }
 
 /// A function while it is rewritten.
@@ -244,10 +252,14 @@ impl Repairer<'_> {
         Ok(None)
     }
 
-    fn assembly(&self, line: &str, operation: &str) -> Result<(), BuildError> {
+    fn assembly(&mut self, line: &str, operation: &str) -> Result<(), BuildError> {
         let Some((_, assembly)) = operation.split_once(" asm ") else { return Ok(()) };
-        let refusal = refusal_of_assembly(quoted(assembly).unwrap_or_default());
-        refusal.map_or(Ok(()), |why| Err(self.refuse(line, &why)))
+        match assembly::judge(quoted(assembly).unwrap_or_default()) {
+            Assembly::Idle => {}
+            Assembly::Known => self.has_assembly = true,
+            Assembly::Refused(why) => return Err(self.refuse(line, &why)),
+        }
+        Ok(())
     }
 
     /// Passes copies of structures that are passed by value, so that the copying is announced.
@@ -378,10 +390,7 @@ mod tests {
     #[test]
     fn what_can_not_be_repaired_is_refused() {
         for (body, why) in [
-            (
-                r#"  call void asm sideeffect "lock incl $0", "=*m"(ptr elementtype(i32) @x)"#,
-                "inline assembly",
-            ),
+            (r#"  call void asm sideeffect "rdtsc", "=*m"(ptr elementtype(i32) @x)"#, "inline assembly"),
             ("  %1 = atomicrmw fadd ptr @d, double 1.0 seq_cst, align 8", "atomic operation"),
             (
                 "  call void @llvm.masked.store.v8i32.p0(<8 x i32> %1, ptr @v, i32 4, <8 x i1> %2)",
@@ -397,8 +406,8 @@ mod tests {
     }
 
     #[test]
-    fn idle_assembly_may_stay() {
-        for template in ["", "pause", "rep; nop", "mfence\\0A\\09"] {
+    fn known_assembly_may_stay() {
+        for template in ["", "pause", "rep; nop", "lock incl $0\\0A\\09"] {
             let body = format!(r#"  call void asm sideeffect "{template}", "~{{memory}}"()"#);
             assert!(repaired(&body).is_ok(), "{template}");
         }

@@ -90,7 +90,7 @@ fn what_is_not_supported_is_refused_by_name_and_place() {
     for compiler in compilers() {
         for (text, place, what) in [
             (
-                "int x;\nint main(void) { __asm__ volatile(\"lock incl %0\" : \"+m\"(x)); return x; }",
+                "int x;\nint main(void) { __asm__ volatile(\"bsfl %0, %%eax; syscall\" : \"+m\"(x)); return x; }",
                 "program.c:2:",
                 "inline assembly",
             ),

@@ -12,9 +12,12 @@ use object::{Object, ObjectSection, ObjectSymbol};
 use super::elf::{ElfFile, parse};
 use super::{BuildError, read, write};
 
+/// What a call of is a failure.
+pub const ERROR: &str = "reach_error";
+
 /// What a call of a function means, and the function of the runtime that sees to it.
 const MEANINGS: [(&str, &str); 3] = [
-    ("reach_error", "mazurka_reach_error"),
+    (ERROR, "mazurka_reach_error"),
     ("__VERIFIER_error", "mazurka_reach_error"),
     ("assume_abort_if_not", "mazurka_assume"),
 ];

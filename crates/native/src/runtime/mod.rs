@@ -24,6 +24,7 @@ fn interposed() -> Vec<system::stubs::Stub> {
     let mut list = Vec::new();
     memory::access::interposed(&mut list);
     sync::atomic::interposed(&mut list);
+    sync::assembly::interposed(&mut list);
     memory::heap::interposed(&mut list);
     system::exit::interposed(&mut list);
     memory::tls::interposed(&mut list);

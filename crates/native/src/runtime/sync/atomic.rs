@@ -176,7 +176,14 @@ fn compare(address: usize, size: usize, expected: u64, orders: (Order, Order), p
 
 impl Runtime {
     /// The running thread has read a location, and maybe changed it.
-    fn note_change(&mut self, address: usize, size: usize, value: u64, changed: bool, place: usize) {
+    pub(crate) fn note_change(
+        &mut self,
+        address: usize,
+        size: usize,
+        value: u64,
+        changed: bool,
+        place: usize,
+    ) {
         match self.only_location(address, size).filter(|_| !changed) {
             Some(location) => self.note_read(place, location, value),
             None => self.me().buffers.detector.clear(),

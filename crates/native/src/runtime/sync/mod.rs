@@ -1,5 +1,6 @@
 //! What threads synchronise with: the functions of pthreads, C11 and compilers.
 
+pub(crate) mod assembly;
 pub(crate) mod atomic;
 pub(crate) mod attributes;
 pub(crate) mod barrier;
