@@ -30,6 +30,7 @@ fn interposed() -> Vec<system::stubs::Stub> {
     memory::tls::interposed(&mut list);
     sync::threads::interposed(&mut list);
     sync::mutex::interposed(&mut list);
+    sync::several::interposed(&mut list);
     sync::condition::interposed(&mut list);
     sync::locks::interposed(&mut list);
     sync::semaphore::interposed(&mut list);

@@ -11,4 +11,5 @@ pub(crate) mod locks;
 pub(crate) mod mutex;
 pub(crate) mod once;
 pub(crate) mod semaphore;
+pub(crate) mod several;
 pub(crate) mod threads;

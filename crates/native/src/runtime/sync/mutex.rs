@@ -27,7 +27,7 @@ enum MutexKind {
 const KIND: usize = 16;
 const AGAIN: u64 = 1 << 32;
 
-fn holder(value: u64) -> Option<ProcessId> {
+pub(crate) fn holder(value: u64) -> Option<ProcessId> {
     ((value & (AGAIN - 1)) as u32).checked_sub(1).map(ProcessId)
 }
 
@@ -57,7 +57,7 @@ impl Lock {
         Lock { mutex, recursive: false }
     }
 
-    fn take(&self, step: &mut CurrentStep<'_>) {
+    pub(crate) fn take(&self, step: &mut CurrentStep<'_>) {
         let value = step.value(self.mutex.location);
         let taken = match holder(value) == Some(step.process) {
             true => value + AGAIN,

@@ -29,6 +29,7 @@ use crate::runtime::memory::layout::{MAX_THREADS, Shadow, Slots};
 use crate::runtime::memory::leaks::Leaks;
 use crate::runtime::memory::shadow::Partition;
 use crate::runtime::report::explain::StepExplanation;
+use crate::runtime::sync::several::LockGroups;
 use crate::runtime::system::exit::{Arguments, Handler};
 use crate::runtime::system::registry::Registry;
 use crate::runtime::system::time::Accessed;
@@ -68,6 +69,7 @@ pub(crate) struct Search {
     pub(crate) guards: Guards,
     pub(crate) watched: WatchedCells,
     pub(crate) registry: Registry,
+    pub(crate) lock_groups: LockGroups,
     pub(crate) snapshots: Snapshots,
     pub(crate) leaks: Leaks,
     pub(crate) stops: Stops,
@@ -195,6 +197,7 @@ impl Runtime {
             guards: Guards::default(),
             watched: WatchedCells::default(),
             registry,
+            lock_groups: LockGroups::default(),
             snapshots: Snapshots::default(),
             leaks: Leaks::default(),
             stops: Stops::default(),
