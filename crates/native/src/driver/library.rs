@@ -71,13 +71,6 @@ const REFUSED: &[(&str, &str)] = &[
         "what it gives differs from execution to execution; use rand() or __VERIFIER_nondet_int()",
     ),
     (
-        "__tsan_atomic128* __atomic_load_16 __atomic_store_16 __atomic_exchange_16 \
-         __atomic_compare_exchange_16 __atomic_fetch_add_16 __atomic_fetch_sub_16 __atomic_fetch_and_16 \
-         __atomic_fetch_or_16 __atomic_fetch_xor_16 __atomic_load __atomic_store __atomic_exchange \
-         __atomic_compare_exchange",
-        "atomic operations on more than 8 bytes are not instrumented; pack it into 8 bytes, or use a lock",
-    ),
-    (
         "dlopen dlsym dlclose dlmopen dladdr",
         "code that is loaded at run time can't be instrumented; give its source files",
     ),

@@ -25,6 +25,7 @@ fn interposed() -> Vec<system::stubs::Stub> {
     memory::access::interposed(&mut list);
     sync::atomic::interposed(&mut list);
     sync::assembly::interposed(&mut list);
+    sync::wide::interposed(&mut list);
     memory::heap::interposed(&mut list);
     system::exit::interposed(&mut list);
     memory::tls::interposed(&mut list);

@@ -15,7 +15,7 @@ use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::threads::runtime::{Runtime, current};
 
 /// What the number of a memory order says.
-fn order(number: i32) -> Order {
+pub(crate) fn order(number: i32) -> Order {
     match number & 0xFF {
         0 => Order::Relaxed,
         1 | 2 => Order::Acquire,
@@ -153,7 +153,7 @@ atomics!(bits64, u64, 8);
 fn compare(address: usize, size: usize, expected: u64, orders: (Order, Order), place: usize) {
     // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
     let Some(location) = (unsafe { (*current()).only_location(address, size) }) else {
-        let comparison = Comparison { address, size, expected, failure: orders.1 };
+        let comparison = Comparison { address, size, expected: expected.into(), failure: orders.1 };
         announce_range((address, size), place, AccessKind::Update, orders.0, Some(comparison));
         return;
     };

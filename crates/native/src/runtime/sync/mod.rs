@@ -13,3 +13,4 @@ pub(crate) mod once;
 pub(crate) mod semaphore;
 pub(crate) mod several;
 pub(crate) mod threads;
+pub(crate) mod wide;
