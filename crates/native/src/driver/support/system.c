@@ -385,26 +385,28 @@ OFFERED void error(int status, int number, const char *format, ...) {
   if (status) exit(status);
 }
 
-/* ---- Signals: nobody sends any, so they may be ignored, blocked, or left as they are ---- */
+/* ---- Signals: nobody sends any, so they may be handled, ignored or blocked: nothing comes of it ---- */
 
-static void refuse_handler(const char *name) {
-  mazurka_refused(name, "signals can't be modelled; call the handler from a thread instead");
+/* But for an alarm that has a handler. */
+static int alarm_is_handled, alarm_is_set;
+
+static void note_alarm(int *one, int *other) {
+  __atomic_store_n(one, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(other, __ATOMIC_SEQ_CST))
+    mazurka_refused("alarm", "signals can't be modelled; call the handler from a thread instead");
 }
 
-#undef SIG_DFL
-#undef SIG_IGN
-#define SIG_DFL ((void (*)(int))0)
-#define SIG_IGN ((void (*)(int))1)
+static void note_handler(int number, int handled) {
+  if (number == SIGALRM && handled) note_alarm(&alarm_is_handled, &alarm_is_set);
+}
 
 OFFERED void (*signal(int number, void (*handler)(int)))(int) {
-  (void)number;
-  if (handler != SIG_DFL && handler != SIG_IGN) refuse_handler("signal");
+  note_handler(number, handler != SIG_DFL && handler != SIG_IGN);
   return SIG_DFL;
 }
 
 OFFERED int sigaction(int number, const struct sigaction *action, struct sigaction *old) {
-  (void)number;
-  if (action && action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN) refuse_handler("sigaction");
+  if (action) note_handler(number, action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
   if (old) memset(old, 0, sizeof *old);
   return 0;
 }
@@ -443,7 +445,7 @@ OFFERED int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) { retur
 
 /* An alarm that nobody handles ends the program, which is nothing to look for. */
 OFFERED unsigned alarm(unsigned seconds) {
-  (void)seconds;
+  if (seconds) note_alarm(&alarm_is_set, &alarm_is_handled);
   return 0;
 }
 
