@@ -181,7 +181,20 @@ impl Worker {
             false => self.object.clone(),
         };
         let built = Built::open(&object).map_err(CommandError::internal)?;
-        load_object(&built, options.runtime(&object)).map_err(CommandError::unsupported)
+        load_object(&built, options.runtime(&object))
+            .map_err(|error| CommandError::unsupported(mapped(error)))
+    }
+}
+
+/// Why a program can't be loaded. What is on a file system whose programs may not be run is told as that.
+fn mapped(error: String) -> String {
+    match error.contains("failed to map segment") {
+        true => format!(
+            "programs can't be run from {} (it is mounted noexec, most likely): set TMPDIR to a directory from \
+             which they can",
+            std::env::temp_dir().display()
+        ),
+        false => error,
     }
 }
 
@@ -284,7 +297,7 @@ fn delegate(request: &Request<'_>) -> Result<u8, CommandError> {
         BuildError::Compiler(text) => CommandError::of_compiler(&text),
         BuildError::Unsupported(why) => CommandError::unsupported(why),
     })?;
-    output::stderr(&built.warnings);
+    let warnings = built.warnings.clone();
     let searches = algorithms.len().try_into().unwrap_or(u32::MAX);
     let time = limits.timeout.and_then(|time| time.checked_mul(searches));
     let allowance = Allowance { time, memory: limits.memory() };
@@ -293,9 +306,11 @@ fn delegate(request: &Request<'_>) -> Result<u8, CommandError> {
         .and_then(worker)
         .map_err(|error| CommandError::input(format!("no worker can be started: {error}")))?;
     let _interruptible = interrupt::listen();
-    let (status, report) = attend(&mut child, &allowance)?;
-    output::stdout(&report)?;
-    Ok(status)
+    let attended = attend(&mut child, &allowance);
+    // What the compiler had to say comes after the verdict, which is what was asked for.
+    let told = attended.and_then(|(status, report)| output::stdout(&report).map(|()| status));
+    output::stderr(&warnings);
+    told
 }
 
 /// The files of a program, and those of them of which a database says how they are compiled.

@@ -111,16 +111,6 @@ fn what_is_not_announced_is_seen_or_refused() {
         ),
         // Assembly of a known kind is announced where it stands.
         ("assembly", "int x;", "__asm__ volatile(\"lock incl %0\" : \"+m\"(x));", "x = 2;", Some(2), Some(2)),
-        // What is none is seen by nobody, and what takes two steps to the processor is none.
-        (
-            "unknown-assembly",
-            "int x;",
-            "__asm__ volatile(\"rdtsc; mov %%eax, %0\" : \"+m\"(x) : : \"eax\", \"edx\");",
-            "x = 2;",
-            None,
-            None,
-        ),
-        ("no-lock", "int x;", "__asm__ volatile(\"incl %0\" : \"+m\"(x));", "x = 2;", None, None),
     ];
     for (name, globals, thread, main, with_clang, with_gcc) in table {
         let path = program(name, globals, thread, main);

@@ -4,23 +4,12 @@
 //! Compilers do not look into it, so its accesses of memory are announced here: before an instruction that
 //! accesses memory a call is put into the text that the compiler writes for the assembler, where operands are
 //! what they are. The instruction itself stays. No other thread runs between the announcement and it, so it
-//! is one step. What is put in changes no register and no flag.
-
-use super::BuildError;
-
-/// What is to be made of a piece of inline assembly, as it stands in the program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Assembly {
-    /// It does nothing that others could notice.
-    Idle,
-    /// Its instructions are known: their accesses can be announced.
-    Known,
-    /// It is refused, for this reason.
-    Refused(String),
-}
+//! is one step. What is put in changes no register and no flag. In the place of an instruction that is not
+//! known there is a call that refuses it: headers have many that no execution comes to.
 
 /// Instructions that do nothing under sequential consistency.
-const IDLE: &str = "nop pause rep lfence sfence";
+const IDLE: &str = "\
+    nop pause rep lfence sfence prefetch prefetchw prefetchnta prefetcht0 prefetcht1 prefetcht2";
 
 /// Instructions that read and write their last operand at once, with `lock`; `xchg` has that of itself.
 const UPDATES: &str = "\
@@ -37,23 +26,12 @@ const REGISTERS: &str = "\
 
 const FENCE: &str = "mfence";
 
-/// Judges inline assembly by its text: newlines and tabs are escaped as in C or in LLVM.
-pub fn judge(template: &str) -> Assembly {
+/// Whether inline assembly does something, by its text: newlines and tabs are escaped as in C or in LLVM.
+pub fn is_active(template: &str) -> bool {
     let lines = template.replace("\\0A", "\n").replace("\\n", "\n").replace("\\09", " ").replace("\\t", " ");
     let lines = lines.to_lowercase();
-    let mut all_idle = true;
-    for instruction in instructions(&lines) {
-        let word = instruction.split_whitespace().next().unwrap_or_default();
-        if is_one_of(IDLE, word) {
-            continue;
-        }
-        all_idle = false;
-        let known = [UPDATES, MOVES, READS, REGISTERS, FENCE, "lock"];
-        if !known.iter().any(|list| is_one_of(list, word)) || instruction.contains('{') {
-            return Assembly::Refused(refusal(template));
-        }
-    }
-    if all_idle { Assembly::Idle } else { Assembly::Known }
+    let word = |instruction: &str| instruction.split_whitespace().next().unwrap_or_default().to_owned();
+    !instructions(&lines).all(|instruction| is_one_of(IDLE, &word(instruction)))
 }
 
 fn refusal(what: &str) -> String {
@@ -104,21 +82,15 @@ struct Accessed {
 }
 
 /// Puts announcements into the text of a file for the assembler.
-///
-/// # Errors
-/// If an instruction accesses memory in a way that can't be announced.
-pub fn announce(text: &str, optimised: bool) -> Result<String, BuildError> {
+pub fn announce(text: &str, optimised: bool) -> String {
     let mut out = String::with_capacity(text.len() * 5 / 4);
-    let (mut inside, mut locked, mut place) = (false, false, String::new());
-    let files = Files::of(text);
+    let (mut inside, mut locked) = (false, false);
     for line in text.lines() {
         let trimmed = line.trim_start();
         if trimmed.starts_with("#APP") {
             inside = true;
         } else if trimmed.starts_with("#NO_APP") {
             inside = false;
-        } else if let Some(rest) = trimmed.strip_prefix(".loc") {
-            place = files.place(rest);
         }
         if !inside || trimmed.starts_with(['#', '.']) {
             out += line;
@@ -126,41 +98,25 @@ pub fn announce(text: &str, optimised: bool) -> Result<String, BuildError> {
             continue;
         }
         for instruction in instructions(trimmed.split('#').next().unwrap_or_default()) {
-            if instruction == "lock" {
+            if instruction.eq_ignore_ascii_case("lock") {
                 locked = true;
                 continue;
             }
-            let announced = announced(instruction, locked, optimised)
-                .map_err(|why| BuildError::Unsupported(format!("{place}{why}")))?;
-            out += &announced;
+            let instruction = instruction.to_lowercase();
+            out += &announced(&instruction, locked, optimised).unwrap_or_else(|why| refused(&why));
             locked = false;
         }
     }
-    Ok(out)
+    out
 }
 
-/// The names of files that places are told by.
-struct Files<'t>(Vec<(&'t str, &'t str)>);
-
-impl<'t> Files<'t> {
-    fn of(text: &'t str) -> Files<'t> {
-        let file = |line: &'t str| {
-            let (number, rest) =
-                line.trim_start().strip_prefix(".file")?.trim_start().split_once([' ', '\t'])?;
-            let names: Vec<&str> = rest.split('"').skip(1).step_by(2).collect();
-            // With a directory, the name of the file is the second.
-            let name = names.iter().take(2).next_back()?;
-            number.parse::<u32>().is_ok().then_some((number, *name))
-        };
-        Files(text.lines().filter_map(file).collect())
-    }
-
-    fn place(&self, location: &str) -> String {
-        let mut words = location.split_whitespace();
-        let (file, line) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let name = self.0.iter().rev().find(|(number, _)| *number == file).map_or("", |(_, name)| name);
-        format!("{name}:{line}: ")
-    }
+/// Refuses what stands there when it is come to.
+fn refused(why: &str) -> String {
+    let why = why.replace('\\', "\\\\").replace('"', "\\\"").replace('\t', " ");
+    format!(
+        "\tleaq 77f(%rip), %rdi\n\tandq $-16, %rsp\n\tcall mazurka_refused_here\n\
+         \t.pushsection .rodata\n77:\t.asciz \"{why}\"\n\t.popsection\n"
+    )
 }
 
 /// An instruction with what is to come before it and after it.
@@ -170,6 +126,10 @@ fn announced(instruction: &str, locked: bool, optimised: bool) -> Result<String,
     let (word, rest) = instruction.split_once([' ', '\t']).unwrap_or((instruction, ""));
     if word == FENCE {
         return Ok(format!("{}{plain}", call(None, "fence")));
+    }
+    let known = [UPDATES, MOVES, READS, REGISTERS, IDLE];
+    if !known.iter().any(|list| is_one_of(list, word)) {
+        return Err(refusal(instruction));
     }
     let operands = operands(rest);
     let memory: Vec<usize> = (0..operands.len()).filter(|&at| is_memory(operands[at])).collect();
@@ -302,33 +262,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn templates_are_judged() {
+    fn what_does_nothing_is_known() {
         for idle in ["", "nop", "pause", "rep; nop", "rep nop", "lfence", "\\n\\tpause\\n", "pause\\0A\\09"] {
-            assert_eq!(judge(idle), Assembly::Idle, "{idle}");
+            assert!(!is_active(idle), "{idle}");
         }
-        for known in [
-            "lock; xaddl %0, %1",
-            "lock\\n\\tcmpxchgq %2,%1\\n\\tsete %0",
-            "xchgl $0, $1",
-            "lock incl $0",
-            "mfence",
-            "LOCK; ADDL $0,0(%%rsp)",
-            "movq %1, %0",
-        ] {
-            assert_eq!(judge(known), Assembly::Known, "{known}");
-        }
-        for refused in ["syscall", "rdtsc", "int3", "rep; stosb", "call *%0", "lock; frob %0", "push %0"] {
-            assert!(matches!(judge(refused), Assembly::Refused(_)), "{refused}");
+        for active in ["lock; xaddl %0, %1", "mfence", "LOCK; ADDL $0,0(%%rsp)", "movq %1, %0", "syscall"] {
+            assert!(is_active(active), "{active}");
         }
     }
 
     #[test]
     fn accesses_are_announced() {
         let way = |text: &str| {
-            let text = format!("\t.loc 1 3 4\n#APP\n\t{text}\n#NO_APP\n");
-            let out = announce(&text, false).map_err(|error| error.to_string())?;
-            let call = out.lines().find_map(|line| line.trim().strip_prefix("call mazurka_assembly_"));
-            Ok(call.unwrap_or("nothing").to_owned())
+            let out = announce(&format!("#APP\n\t{text}\n#NO_APP\n"), false);
+            let call = out.lines().filter_map(|line| line.trim().strip_prefix("call mazurka_"));
+            let call = call.rfind(|call| *call != "assembly_done").unwrap_or("nothing");
+            call.trim_start_matches("assembly_").to_owned()
         };
         for (text, expected) in [
             ("lock; xaddl %eax, (%rdx)", "update4"),
@@ -344,12 +293,22 @@ mod tests {
             ("lea (%rdx), %rax", "nothing"),
             ("mfence", "fence"),
         ] {
-            assert_eq!(way(text), Ok::<_, String>(expected.to_owned()), "{text}");
+            assert_eq!(way(text), expected, "{text}");
         }
-        for text in ["incl (%rdx)", "movl %fs:0, %eax", "lock; xaddl %eax, (%rdx) ; addl $1, (%rdx)"] {
-            assert!(way(text).is_err(), "{text}");
+        for text in [
+            "incl (%rdx)",
+            "movl %fs:0, %eax",
+            "lock; xaddl %eax, (%rdx) ; addl $1, (%rdx)",
+            "syscall",
+            "rdtsc",
+            "rep; stosb",
+            "call *%rax",
+            "push %rax",
+            "1: jne 1b",
+        ] {
+            assert_eq!(way(text), "refused_here", "{text}");
         }
-        let moved = announce("#APP\nlock; addl $0,(%rsp)\n#NO_APP\n", false).unwrap();
+        let moved = announce("#APP\nlock; addl $0,(%rsp)\n#NO_APP\n", false);
         assert!(moved.contains("leaq 136+0(%rsp), %rdi"), "{moved}");
     }
 }

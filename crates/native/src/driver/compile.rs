@@ -263,7 +263,7 @@ impl Toolchain<'_> {
 
     /// Assembles what the compiler wrote, after accesses of inline assembly were announced in it.
     fn assemble_announced(&self, text: &Path, object: &Path, optimised: bool) -> Result<(), BuildError> {
-        write(text, assembly::announce(&read_text(text)?, optimised)?)?;
+        write(text, assembly::announce(&read_text(text)?, optimised))?;
         let mut command = self.compiler.command();
         command.args(["-c", "-o"]).arg(object).arg(text);
         run(command).map(drop)

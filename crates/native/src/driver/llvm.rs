@@ -6,8 +6,8 @@
 //!   bytes, wide vectors) get an announcement of a range;
 //! * structures that are passed by value in memory are copied by the backend, after the last chance to
 //!   announce it: they are copied, announced, to a place of the caller's own first, and that place is passed;
-//! * what can't be repaired is refused where it stands: inline assembly of unknown kinds, functions that are
-//!   marked so that they are not instrumented, atomic operations that the instrumentation does not know.
+//! * what can't be repaired is refused where it stands: functions that are marked so that they are not
+//!   instrumented, atomic operations that the instrumentation does not know.
 
 mod places;
 mod text;
@@ -18,7 +18,7 @@ use places::DebugLocations;
 use text::{callee_and_arguments, closing, fields, plain_name, quoted, type_and_rest};
 
 use super::BuildError;
-use super::assembly::{self, Assembly};
+use super::assembly;
 use super::audit::{Audit, refusal_of_exempt};
 
 /// Types that the instrumentation always announces, or knows why not.
@@ -229,7 +229,7 @@ impl Repairer<'_> {
 
     fn call(&mut self, line: &str, operation: &str, body: &mut Body) -> Result<Option<String>, BuildError> {
         let Some((callee, arguments)) = callee_and_arguments(operation) else {
-            self.assembly(line, operation)?;
+            self.assembly(operation);
             return Ok(None);
         };
         let name = plain_name(callee);
@@ -252,14 +252,9 @@ impl Repairer<'_> {
         Ok(None)
     }
 
-    fn assembly(&mut self, line: &str, operation: &str) -> Result<(), BuildError> {
-        let Some((_, assembly)) = operation.split_once(" asm ") else { return Ok(()) };
-        match assembly::judge(quoted(assembly).unwrap_or_default()) {
-            Assembly::Idle => {}
-            Assembly::Known => self.has_assembly = true,
-            Assembly::Refused(why) => return Err(self.refuse(line, &why)),
-        }
-        Ok(())
+    fn assembly(&mut self, operation: &str) {
+        let Some((_, assembly)) = operation.split_once(" asm ") else { return };
+        self.has_assembly |= assembly::is_active(quoted(assembly).unwrap_or_default());
     }
 
     /// Passes copies of structures that are passed by value, so that the copying is announced.
@@ -403,7 +398,6 @@ mod tests {
     #[test]
     fn what_can_not_be_repaired_is_refused() {
         for (body, why) in [
-            (r#"  call void asm sideeffect "rdtsc", "=*m"(ptr elementtype(i32) @x)"#, "inline assembly"),
             ("  %1 = atomicrmw fadd ptr @d, double 1.0 seq_cst, align 8", "atomic operation"),
             (
                 "  call void @llvm.masked.store.v8i32.p0(<8 x i32> %1, ptr @v, i32 4, <8 x i1> %2)",

@@ -90,11 +90,6 @@ fn what_is_not_supported_is_refused_by_name_and_place() {
     for compiler in compilers() {
         for (text, place, what) in [
             (
-                "int x;\nint main(void) { __asm__ volatile(\"bsfl %0, %%eax; syscall\" : \"+m\"(x)); return x; }",
-                "program.c:2:",
-                "inline assembly",
-            ),
-            (
                 "int x;\n__attribute__((no_sanitize(\"thread\"))) int f(void) { return x; }\nint main(void) { return f(); }",
                 "program.c:2:",
                 "the function `f` is marked",
