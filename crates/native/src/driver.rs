@@ -24,6 +24,7 @@ mod standard;
 mod verifier;
 mod wrapper;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -254,9 +255,9 @@ impl Program {
         let flags = toolchain.flags_for(source);
         let deciding = flags.iter().filter(|flag| flag.starts_with("-std=") || *flag == "-ansi");
         let key = (language, deciding.cloned().collect());
-        if !self.standards.contains_key(&key) {
-            let standard = toolchain.standard(language, &key.1)?;
-            self.standards.insert(key, standard);
+        if let Entry::Vacant(unknown) = self.standards.entry(key) {
+            let standard = toolchain.standard(language, &unknown.key().1)?;
+            unknown.insert(standard);
         }
         let name = format!("source{}", self.objects.len());
         let Compiled { object, audit, warnings } = toolchain.compile(source, &name)?;

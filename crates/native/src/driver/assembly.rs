@@ -221,8 +221,8 @@ fn size_of(word: &str, operands: &[&str]) -> Option<u32> {
     }
     let bare = [UPDATES, MOVES, READS].iter().flat_map(|list| list.split_whitespace());
     if bare.clone().any(|name| name == word) {
-        let registers = operands.iter().filter(|operand| operand.starts_with('%') && !is_memory(operand));
-        return registers.last().and_then(|register| register_size(register));
+        let mut registers = operands.iter().filter(|operand| operand.starts_with('%') && !is_memory(operand));
+        return registers.next_back().and_then(|register| register_size(register));
     }
     // Of `movzbl` the first letter is what is read.
     let letter = if is("movz", word) || is("movs", word) { word.chars().nth(4) } else { word.chars().last() };
@@ -275,7 +275,7 @@ mod tests {
     fn accesses_are_announced() {
         let way = |text: &str| {
             let out = announce(&format!("#APP\n\t{text}\n#NO_APP\n"), false);
-            let call = out.lines().filter_map(|line| line.trim().strip_prefix("call mazurka_"));
+            let mut call = out.lines().filter_map(|line| line.trim().strip_prefix("call mazurka_"));
             let call = call.rfind(|call| *call != "assembly_done").unwrap_or("nothing");
             call.trim_start_matches("assembly_").to_owned()
         };

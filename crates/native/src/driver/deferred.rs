@@ -34,7 +34,7 @@ impl Deferred {
 
     /// One name stands for another.
     pub fn rename(&mut self, symbol: &str, other: &str) {
-        let _ = write!(self.text, "{}\tjmp {other}\n", heading(symbol));
+        let _ = writeln!(self.text, "{}\tjmp {other}", heading(symbol));
     }
 
     /// The text for the assembler.
