@@ -34,7 +34,7 @@ static int load(int *p) { return __atomic_load_n(p, 5); }
 static void fence(void) { __atomic_thread_fence(5); }
 static void pause(void) {}
 #endif
-int lock, counter, hits;
+static int lock, counter, Hits;
 long word;
 static void acquire(void) { while (swap(&lock, 1)) while (load(&lock)) pause(); }
 static void release(void) { fence(); swap(&lock, 0); }
@@ -46,15 +46,20 @@ static void *work(void *mine) {
 #ifndef BUG
   release();
 #endif
-  increment(&hits);
-  if (cas(&word, 0, (long)mine)) add(&hits, 10);
+  increment(&Hits);
+#ifdef ASSEMBLY
+  __asm__ __volatile__(\"LOCK; incl %0\" : \"+m\"(Hits) : : \"cc\");
+#else
+  increment(&Hits);
+#endif
+  if (cas(&word, 0, (long)mine)) add(&Hits, 10);
   return 0;
 }
 int main(void) {
   pthread_t t[2];
   for (long i = 1; i < 3; i++) pthread_create(&t[i - 1], 0, work, (void *)i);
   for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
-  assert(counter == 2 && add(&hits, 3) == 12 && hits == 15 && word != 0);
+  assert(counter == 2 && add(&Hits, 3) == 14 && Hits == 17 && word != 0);
   return 0;
 }
 ";

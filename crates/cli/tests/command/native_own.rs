@@ -138,6 +138,7 @@ int main(int count, char **arguments) {
   char word[20];
   signal(SIGPIPE, SIG_IGN);
   alarm(10);
+  if (sysconf(_SC_NPROCESSORS_ONLN) != 2 || getpid() <= 0 || isatty(1)) return 1;
   AnnotateHappensBefore(__FILE__, __LINE__, &x);
   if (sscanf(\"12 0x1f hello\", \"%d %i %19s\", &a, &b, word) != 3 || a != 12 || b != 31) errx(3, \"bad: %d\", a);
   pthread_create(&t, 0, work, arguments[1]);

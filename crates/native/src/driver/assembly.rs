@@ -74,13 +74,6 @@ fn is(name: &str, word: &str) -> bool {
     }
 }
 
-/// How an instruction accesses memory, and how many bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Accessed {
-    way: &'static str,
-    size: u32,
-}
-
 /// Puts announcements into the text of a file for the assembler.
 pub fn announce(text: &str, optimised: bool) -> String {
     let mut out = String::with_capacity(text.len() * 5 / 4);
@@ -102,8 +95,7 @@ pub fn announce(text: &str, optimised: bool) -> String {
                 locked = true;
                 continue;
             }
-            let instruction = instruction.to_lowercase();
-            out += &announced(&instruction, locked, optimised).unwrap_or_else(|why| refused(&why));
+            out += &announced(instruction, locked, optimised).unwrap_or_else(|why| refused(&why));
             locked = false;
         }
     }
@@ -124,6 +116,7 @@ fn announced(instruction: &str, locked: bool, optimised: bool) -> Result<String,
     let prefix = if locked { "lock " } else { "" };
     let plain = format!("\t{prefix}{instruction}\n");
     let (word, rest) = instruction.split_once([' ', '\t']).unwrap_or((instruction, ""));
+    let word = &*word.to_lowercase();
     if word == FENCE {
         return Ok(format!("{}{plain}", call(None, "fence")));
     }
@@ -132,6 +125,13 @@ fn announced(instruction: &str, locked: bool, optimised: bool) -> Result<String,
         return Err(refusal(instruction));
     }
     let operands = operands(rest);
+    // Without operands it copies strings; a bit whose number is in a register may be in another word.
+    let copies = is_one_of(MOVES, word) && operands.is_empty();
+    let elsewhere =
+        is_one_of("bt bts btr btc", word) && operands.first().is_some_and(|one| one.starts_with('%'));
+    if copies || elsewhere && operands.iter().any(|operand| is_memory(operand)) {
+        return Err(refusal(instruction));
+    }
     let memory: Vec<usize> = (0..operands.len()).filter(|&at| is_memory(operands[at])).collect();
     let (Some(&at), None) = (memory.first(), memory.get(1)) else {
         return if memory.is_empty() { Ok(plain) } else { Err(refusal(instruction)) };
@@ -158,7 +158,6 @@ fn announced(instruction: &str, locked: bool, optimised: bool) -> Result<String,
             "inline assembly (`{instruction}`) is not supported: without `lock` it is no one step"
         ));
     };
-    let Accessed { way, size } = Accessed { way, size };
     let optimised = if optimised { "_optimised" } else { "" };
     let before = call(Some(place), &format!("{way}{size}{optimised}"));
     let after = if way == "update" { call(None, "done") } else { String::new() };
@@ -290,6 +289,7 @@ mod tests {
             ("movzbl (%rdx), %eax", "read1"),
             ("mov (%rdx), %r10d", "read4"),
             ("sete %al", "nothing"),
+            ("LOCK; BTSQ $3, Flags(%rip)", "update8"),
             ("lea (%rdx), %rax", "nothing"),
             ("mfence", "fence"),
         ] {
@@ -305,10 +305,18 @@ mod tests {
             "call *%rax",
             "push %rax",
             "1: jne 1b",
+            "rep; movsb",
+            "movsq",
+            "lock; btsq %rax, (%rdx)",
         ] {
             assert_eq!(way(text), "refused_here", "{text}");
         }
         let moved = announce("#APP\nlock; addl $0,(%rsp)\n#NO_APP\n", false);
         assert!(moved.contains("leaq 136+0(%rsp), %rdi"), "{moved}");
+        let named = announce("#APP\nLOCK; incl Count(%rip)\n#NO_APP\n", false);
+        assert!(
+            named.contains("leaq Count(%rip), %rdi") && named.contains("lock incl Count(%rip)"),
+            "{named}"
+        );
     }
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define OFFERED __attribute__((weak, visibility("hidden")))
 
@@ -446,6 +447,33 @@ OFFERED int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) { retur
 /* An alarm that nobody handles ends the program, which is nothing to look for. */
 OFFERED unsigned alarm(unsigned seconds) {
   if (seconds) note_alarm(&alarm_is_set, &alarm_is_handled);
+  return 0;
+}
+
+/* ---- What a program asks of its machine: the same everywhere ---- */
+
+/* As many as make a program use threads. */
+#define PROCESSORS 2
+
+OFFERED int get_nprocs(void) { return PROCESSORS; }
+OFFERED int get_nprocs_conf(void) { return PROCESSORS; }
+
+OFFERED long sysconf(int name) {
+  switch (name) {
+    case _SC_NPROCESSORS_ONLN: case _SC_NPROCESSORS_CONF: return PROCESSORS;
+    case _SC_PAGESIZE: return 4096;
+    case _SC_CLK_TCK: return 100;
+    case _SC_OPEN_MAX: return 1024;
+    case _SC_PHYS_PAGES: case _SC_AVPHYS_PAGES: return 1 << 20;
+    default: mazurka_refused("sysconf", "what is asked for is not known"); return -1;
+  }
+}
+
+OFFERED int getpid(void) { return 4711; }
+
+/* Nobody sits there. */
+OFFERED int isatty(int file) {
+  (void)file;
   return 0;
 }
 
