@@ -63,6 +63,9 @@ pub struct Options {
     pub snapshots: bool,
     /// How much CPU time a thread may use between two operations.
     pub patience: Duration,
+    /// What is tried of the values of `__VERIFIER_nondet_int` and its kin, which have too many; if nothing is,
+    /// a program that calls them is refused.
+    pub nondet: Vec<i64>,
     /// What `main` is given besides the name of the program.
     pub arguments: Vec<String>,
     /// Tells places and names to people.
@@ -80,6 +83,7 @@ impl Default for Options {
             self_check: 1 << 10,
             snapshots: true,
             patience: Duration::from_secs(10),
+            nondet: Vec::new(),
             arguments: Vec::new(),
             symbols: None,
         }
@@ -125,6 +129,11 @@ impl Native {
         decided.then_some(&self.release_sequences)
     }
 
+    /// What was given values of some of many, if something was: then not everything was looked at.
+    pub fn sampled(&self) -> Option<&'static str> {
+        super::threads::run::open(&self.runtime).search.sampled
+    }
+
     /// What the program does that is not supported, if an execution has come to it. The search has ended
     /// there.
     pub fn refusal(&self) -> Option<String> {
@@ -140,9 +149,11 @@ pub fn load(built: &Built, options: Options) -> Result<Native, String> {
     let mut image = Image::load(&built.object)?;
     image.unwinds = built.unwinds;
     let at = |offset: &u64| image.base + *offset as usize;
+    let atomic = built.atomic.iter().map(at).collect();
     let (init, fini) = (built.init_array.iter().map(at).collect(), built.fini_array.iter().map(at).collect());
     let mut runtime = Runtime::new(image, options)?;
     (runtime.search.init, runtime.search.fini) = (init, fini);
+    (runtime.search.has_clock, runtime.search.atomic_functions) = (built.has_clock, atomic);
     runtime.mark_redzones();
     // SAFETY: the function has no conditions.
     runtime.search.errno = unsafe { libc::__errno_location() };

@@ -15,7 +15,7 @@ use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::threads::runtime::{Runtime, current};
 
 /// What the number of a memory order says.
-fn order(number: i32) -> Order {
+pub(crate) fn order(number: i32) -> Order {
     match number & 0xFF {
         0 => Order::Relaxed,
         1 | 2 => Order::Acquire,
@@ -153,7 +153,7 @@ atomics!(bits64, u64, 8);
 fn compare(address: usize, size: usize, expected: u64, orders: (Order, Order), place: usize) {
     // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
     let Some(location) = (unsafe { (*current()).only_location(address, size) }) else {
-        let comparison = Comparison { address, size, expected, failure: orders.1 };
+        let comparison = Comparison { address, size, expected: expected.into(), failure: orders.1 };
         announce_range((address, size), place, AccessKind::Update, orders.0, Some(comparison));
         return;
     };
@@ -176,7 +176,14 @@ fn compare(address: usize, size: usize, expected: u64, orders: (Order, Order), p
 
 impl Runtime {
     /// The running thread has read a location, and maybe changed it.
-    fn note_change(&mut self, address: usize, size: usize, value: u64, changed: bool, place: usize) {
+    pub(crate) fn note_change(
+        &mut self,
+        address: usize,
+        size: usize,
+        value: u64,
+        changed: bool,
+        place: usize,
+    ) {
         match self.only_location(address, size).filter(|_| !changed) {
             Some(location) => self.note_read(place, location, value),
             None => self.me().buffers.detector.clear(),

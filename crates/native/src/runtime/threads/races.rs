@@ -64,7 +64,11 @@ impl Runtime {
         let now = self.race_clock(place);
         let Runtime { search, execution, .. } = self;
         for access in &label.accesses {
-            for location in access.locations().filter(|&at| search.partition.memory(at).is_none()) {
+            // What stands for several mutexes orders nothing of itself.
+            let orders = |at: &Location| {
+                search.partition.memory(*at).is_none() && search.lock_groups.members(*at).is_none()
+            };
+            for location in access.locations().filter(orders) {
                 execution.races.synchronise(now.process, location, atomic(access.kind), Order::Both);
             }
         }

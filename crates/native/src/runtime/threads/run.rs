@@ -11,8 +11,8 @@ use std::cell::UnsafeCell;
 use std::rc::Rc;
 
 use mazurka_program::{
-    Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, PortableNames, ProcessId, ProcessSet,
-    Program, Receives, Run, Stop,
+    AccessKind, Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, PortableNames, ProcessId,
+    ProcessSet, Program, Receives, Run, Stop,
 };
 use mazurka_threads::replay::Prefixes;
 
@@ -288,6 +288,11 @@ impl Run for NativeRun {
         // Nearly every step touches one thing, and has nothing else to tell: to exchange the lists would take
         // longer.
         label.accesses.extend_from_slice(&taken.accesses);
+        if self.runtime().search.has_clock {
+            // Clocks tell the order of writes that nobody reads.
+            let writes = label.accesses.iter_mut().filter(|access| access.kind == AccessKind::Write);
+            writes.for_each(|access| access.kind = AccessKind::Update);
+        }
         (label.guard, label.varies) = (taken.guard, taken.varies);
         if !(taken.waited_for.is_empty() && taken.spawned.is_empty()) {
             label.waited_for.extend_from_slice(&taken.waited_for);

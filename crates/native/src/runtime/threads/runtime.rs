@@ -29,8 +29,10 @@ use crate::runtime::memory::layout::{MAX_THREADS, Shadow, Slots};
 use crate::runtime::memory::leaks::Leaks;
 use crate::runtime::memory::shadow::Partition;
 use crate::runtime::report::explain::StepExplanation;
+use crate::runtime::sync::several::LockGroups;
 use crate::runtime::system::exit::{Arguments, Handler};
 use crate::runtime::system::registry::Registry;
+use crate::runtime::system::time::Accessed;
 use crate::runtime::{Options, Races};
 
 /// The thread that runs `main`.
@@ -67,6 +69,7 @@ pub(crate) struct Search {
     pub(crate) guards: Guards,
     pub(crate) watched: WatchedCells,
     pub(crate) registry: Registry,
+    pub(crate) lock_groups: LockGroups,
     pub(crate) snapshots: Snapshots,
     pub(crate) leaks: Leaks,
     pub(crate) stops: Stops,
@@ -79,6 +82,12 @@ pub(crate) struct Search {
     pub(crate) errno: *mut i32,
     /// Whether labels name all that a step might touch.
     pub(crate) static_footprints: bool,
+    /// Whether the program may ask what time it is.
+    pub(crate) has_clock: bool,
+    /// The functions that are one step each.
+    pub(crate) atomic_functions: Vec<usize>,
+    /// What was given values of some of many, if something was.
+    pub(crate) sampled: Option<&'static str>,
     /// Whether some execution has waited at a condition variable.
     pub(crate) has_waits: bool,
     /// How many executions have come to their end.
@@ -115,6 +124,8 @@ execution_state! {
         pub(crate) readers: Vec<(Location, ProcessId)>,
         pub(crate) waiters: Waiters,
         pub(crate) races: races::Races<Site>,
+        /// By location.
+        pub(crate) times: Sparse<Accessed>,
         pub(crate) output: Vec<u8>,
         /// What is to be called at the end.
         pub(crate) at_exit: Vec<Handler>,
@@ -169,6 +180,7 @@ impl Runtime {
             readers: Vec::new(),
             waiters: Waiters::default(),
             races,
+            times: Sparse::default(),
             output: Vec::new(),
             at_exit: Vec::new(),
             keys: Vec::new(),
@@ -185,6 +197,7 @@ impl Runtime {
             guards: Guards::default(),
             watched: WatchedCells::default(),
             registry,
+            lock_groups: LockGroups::default(),
             snapshots: Snapshots::default(),
             leaks: Leaks::default(),
             stops: Stops::default(),
@@ -193,6 +206,9 @@ impl Runtime {
             arguments: Arguments::new(&options.arguments, options.stack_size)?,
             errno: ptr::null_mut(),
             static_footprints: false,
+            has_clock: false,
+            atomic_functions: Vec::new(),
+            sampled: None,
             has_waits: false,
             completed: 0,
             owner: 0,

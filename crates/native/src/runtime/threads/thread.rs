@@ -117,6 +117,7 @@ pub(crate) struct ThreadState {
     pub(crate) atomic: u32,
     /// What its clock shows, in nanoseconds.
     pub(crate) clock: i64,
+    pub(crate) looked: time::LastLook,
     /// The stack pointer and the frame pointer of who called the operation that it is parked at.
     pub(crate) registers: (usize, usize),
     /// What tells threads of the C++ library apart, which all run one function.
@@ -139,6 +140,7 @@ impl Default for ThreadState {
             locals: (0, 0),
             atomic: 0,
             clock: time::BEGINNING,
+            looked: time::LastLook::default(),
             registers: (0, 0),
             task: None,
         }
