@@ -48,6 +48,9 @@ struct DebugInfo {
     /// Sorted by where they begin.
     functions: Vec<Function>,
     unwind_tables: UnwindTables,
+    /// Places and names of functions that were asked for, by address.
+    places: RefCell<HashMap<u64, Option<Place>>>,
+    names: RefCell<HashMap<u64, Option<String>>>,
     /// The texts of files that were asked for, by lines.
     files: RefCell<HashMap<String, Rc<[String]>>>,
     /// Functions and variables of which there is only a name: address, size, name; sorted.
@@ -75,7 +78,13 @@ impl Symbols {
 
     /// Where in the source the instruction before an address is.
     pub fn place(&self, address: u64) -> Option<Place> {
-        let location = self.loaded()?.context.find_location(address.checked_sub(1)?).ok()??;
+        let loaded = self.loaded()?;
+        let find = || self.find_place(loaded, address);
+        loaded.places.borrow_mut().entry(address).or_insert_with(find).clone()
+    }
+
+    fn find_place(&self, loaded: &DebugInfo, address: u64) -> Option<Place> {
+        let location = loaded.context.find_location(address.checked_sub(1)?).ok()??;
         let file = location.file?;
         let file = Path::new(file)
             .strip_prefix(&self.directory)
@@ -103,12 +112,7 @@ impl Symbols {
     /// The name of the function at an address.
     pub fn function(&self, address: u64) -> Option<String> {
         let loaded = self.loaded()?;
-        let frames = loaded.context.find_frames(address).skip_all_loads();
-        let named = frames.ok().and_then(|mut frames| {
-            let function = frames.next().ok()??.function?;
-            Some(function.raw_name().ok()?.into_owned())
-        });
-        named.or_else(|| loaded.symbol(address)).map(|name| readable(&name))
+        loaded.names.borrow_mut().entry(address).or_insert_with(|| loaded.function_name(address)).clone()
     }
 
     /// The name of what begins at an address or has it, as the linker knows it.
@@ -158,8 +162,26 @@ impl DebugInfo {
         let mut symbols: Vec<(u64, u64, String)> = file.symbols().filter_map(named).collect();
         symbols.sort();
         let context = addr2line::Context::from_dwarf(dwarf).ok()?;
-        let files = RefCell::default();
-        Some(DebugInfo { context, variables, types, functions, unwind_tables, files, symbols })
+        Some(DebugInfo {
+            context,
+            variables,
+            types,
+            functions,
+            unwind_tables,
+            places: RefCell::default(),
+            names: RefCell::default(),
+            files: RefCell::default(),
+            symbols,
+        })
+    }
+
+    fn function_name(&self, address: u64) -> Option<String> {
+        let frames = self.context.find_frames(address).skip_all_loads();
+        let named = frames.ok().and_then(|mut frames| {
+            let function = frames.next().ok()??.function?;
+            Some(function.raw_name().ok()?.into_owned())
+        });
+        named.or_else(|| self.symbol(address)).map(|name| readable(&name))
     }
 
     /// What some memory is a part of, and which part.

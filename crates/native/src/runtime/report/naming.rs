@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use mazurka_program::ProcessId;
+use mazurka_threads::replay::mix;
 
 use crate::runtime::memory::heap::Block;
 use crate::runtime::memory::layout;
@@ -88,6 +89,9 @@ impl Runtime {
             let end = block.size & !7;
             Task { table: word(0), words: [word(end - 16), word(end - 8)] }
         });
+        let words = task.map_or([0; 3], |task| [task.table, task.words[0], task.words[1]]);
+        self.execution.names =
+            words.into_iter().fold(self.execution.names, |names, word| mix(names, word as u64));
         self.thread_mut(process).state.task = task;
     }
 
