@@ -197,9 +197,13 @@ impl DebugInfo {
                     self.function_at(frame.place)?.local(frame.place, frame.base, address)?;
                 Some((local.name.clone(), self.types.part(local.kind, offset, size)))
             }
-            Storage::Allocated { place, size: all, offset } => {
-                let (name, kind) = self.allocated(place, all)?;
+            Storage::Allocated { place, callee, size: all, offset } => {
+                let (name, kind) = self.allocated(place, callee, all)?;
                 let each = self.types.get(kind)?.size;
+                if !all.is_multiple_of(each) {
+                    // What is behind belongs to the array at its end.
+                    return Some((name, self.types.part(kind, offset, size)));
+                }
                 let mut part = self.types.part(kind, offset % each, size);
                 if each < all {
                     part.path = format!("[{}]{}", offset / each, part.path);
@@ -216,14 +220,26 @@ impl DebugInfo {
     }
 
     /// What a program calls a block of so many bytes that it allocated at a place, and what is in it: one, or
-    /// several in a row. The line must say it, and the sizes must agree.
-    fn allocated(&self, place: u64, size: u64) -> Option<(String, TypeId)> {
+    /// several in a row. The line must say it, or a template that the library is made of, and the sizes must
+    /// agree.
+    fn allocated(&self, place: u64, callee: u64, size: u64) -> Option<(String, TypeId)> {
+        let made = self.function_at(place).and_then(|function| function.allocates.as_ref());
+        let holds = |(_, kind): &&(String, TypeId)| {
+            self.types.get(*kind).is_some_and(|kind| kind.size > 0 && size.is_multiple_of(kind.size))
+        };
+        if let Some(made) = made.filter(holds) {
+            return Some(made.clone());
+        }
         let location = self.context.find_location(place.checked_sub(1)?).ok()??;
         let (file, line) = (location.file?, location.line? as usize);
         let lines = self.files.borrow_mut().entry(file.to_owned()).or_insert_with(|| lines_of(file)).clone();
-        let allocation = Allocation::of(lines.get(line.checked_sub(1)?)?)?;
+        // A function that allocates for its caller.
+        let own = if callee == place { None } else { self.function_name(callee) };
+        let allocation = Allocation::of(lines.get(line.checked_sub(1)?)?, own.as_deref())?;
         let fits = |&kind: &TypeId| {
-            self.types.get(kind).is_some_and(|found| found.size > 0 && size.is_multiple_of(found.size))
+            let is_longer = self.types.ends_in_array(kind);
+            let found = self.types.get(kind).map_or(0, |found| found.size);
+            found > 0 && (size.is_multiple_of(found) || is_longer && size > found)
         };
         let variable = allocation.variable.as_deref();
         let local = || {

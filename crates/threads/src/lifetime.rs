@@ -166,9 +166,10 @@ macro_rules! execution_state {
 }
 
 /// A list that an execution only adds to. To save and to restore costs what is new: entries have numbers that
-/// no others ever have, so where two lists agree on one they agree on all before it.
+/// no others ever have, so where two lists agree on one they agree on all before it. Memory is kept.
 #[derive(Clone, Debug)]
 pub struct Journal<T> {
+    /// The first so many are the list as there are numbers; the others keep their memory.
     entries: Vec<T>,
     numbers: Vec<u64>,
     next: u64,
@@ -181,34 +182,52 @@ impl<T> Default for Journal<T> {
 }
 
 impl<T> Journal<T> {
-    /// Adds an entry.
-    pub fn push(&mut self, entry: T) {
-        self.entries.push(entry);
-        self.numbers.push(self.next);
-        self.next += 1;
-    }
-
     /// Begins anew.
     pub fn clear(&mut self) {
-        self.truncate(0);
+        self.numbers.clear();
     }
 
-    fn truncate(&mut self, len: usize) {
-        self.entries.truncate(len);
-        self.numbers.truncate(len);
+    /// Adds an entry.
+    pub fn push(&mut self, entry: T) {
+        match self.entries.get_mut(self.numbers.len()) {
+            Some(old) => *old = entry,
+            None => self.entries.push(entry),
+        }
+        self.count();
+    }
+
+    fn count(&mut self) {
+        self.numbers.push(self.next);
+        self.next += 1;
     }
 }
 
 impl<T: Clone> Journal<T> {
+    /// Adds a copy of an entry.
+    pub fn push_copy(&mut self, entry: &T) {
+        copy_to(&mut self.entries, self.numbers.len(), entry);
+        self.count();
+    }
+
     /// Becomes what another list is, whose numbers come from where those of this one do.
     fn become_like(&mut self, other: &Journal<T>) {
         let mut same = self.numbers.len().min(other.numbers.len());
         while same > 0 && self.numbers[same - 1] != other.numbers[same - 1] {
             same -= 1;
         }
-        self.truncate(same);
-        self.entries.extend_from_slice(&other.entries[same..]);
+        for (at, entry) in other.iter().enumerate().skip(same) {
+            copy_to(&mut self.entries, at, entry);
+        }
+        self.numbers.truncate(same);
         self.numbers.extend_from_slice(&other.numbers[same..]);
+    }
+}
+
+/// Puts a copy into a list that is long enough, or lacks no more than that one.
+fn copy_to<T: Clone>(entries: &mut Vec<T>, at: usize, entry: &T) {
+    match entries.get_mut(at) {
+        Some(old) => old.clone_from(entry),
+        None => entries.push(entry.clone()),
     }
 }
 
@@ -222,7 +241,7 @@ impl<T> std::ops::Deref for Journal<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        &self.entries
+        &self.entries[..self.numbers.len()]
     }
 }
 

@@ -15,6 +15,7 @@ mod native_kinds;
 mod native_leftovers;
 mod native_limits;
 mod native_memory;
+mod native_names;
 mod native_reports;
 mod native_sync;
 mod outcomes;

@@ -100,14 +100,22 @@ impl Runtime {
         if self.execution.image.variables.contains(&address) {
             return Some(Storage::Static { address: (address - self.execution.image.base) as u64 });
         }
+        let symbols = self.search.options.symbols.as_ref()?;
         if let Some(block) = self.execution.heap.block_around(address) {
-            let place =
-                self.own_place(block.place, &block.trail).checked_sub(self.execution.image.base)? as u64;
             let (size, offset) = (block.size as u64, (address - block.address) as u64);
-            return Some(Storage::Allocated { place, size, offset });
+            // Who called a function that allocates for others knows better than that one what it is.
+            let base = self.execution.image.base;
+            let places: Vec<u64> =
+                self.callers_of(&block).filter_map(|at| Some(at.checked_sub(base)? as u64)).collect();
+            let mut called = *places.first()?;
+            let mut parts = places.into_iter().map(|place| {
+                let callee = std::mem::replace(&mut called, place);
+                Storage::Allocated { place, callee, size, offset }
+            });
+            let first = parts.next();
+            return first.into_iter().chain(parts).find(|part| symbols.name(part, 1).is_some()).or(first);
         }
         let owner = self.search.slots.owner(address)?;
-        let symbols = self.search.options.symbols.as_ref()?;
         let slot = self.search.slots.slot(owner);
         if !(slot.stack_limit..slot.stack_base).contains(&address) {
             return None;
@@ -175,10 +183,7 @@ impl Runtime {
 
     /// ` at file:line`, or nothing; the file without its directories.
     pub(crate) fn allocated_at(&self, block: &Block) -> String {
-        self.place(self.own_place(block.place, &block.trail)).map_or_else(String::new, |place| {
-            let name = place.file.rsplit('/').next().unwrap_or_default();
-            format!(" at {name}:{}", place.line)
-        })
+        self.at_place(self.own_place(block.place, &block.trail))
     }
 
     /// What an address is of, if that is told in a word: a variable, a function, the start of a block.
@@ -209,6 +214,23 @@ impl Runtime {
             }
             Storage::Allocated { .. } => return None,
         })
+    }
+
+    /// Whether some memory is what a `std::thread` has of its task, a closure and its captures: allocated by
+    /// the constructor of the thread, and known to nobody but the library.
+    pub(crate) fn is_thread_state(&self, address: usize) -> bool {
+        let Some(block) = self.execution.heap.block_around(address) else { return false };
+        self.callers_of(&block)
+            .take_while(|&place| self.is_in_library(place))
+            .filter_map(|place| self.function_name(place))
+            .any(|name| name == "std::thread" || name.starts_with("std::thread::"))
+    }
+
+    /// The return addresses of an allocation, the innermost first.
+    fn callers_of(&self, block: &Block) -> impl Iterator<Item = usize> {
+        let trail = block.trail.into_iter().take_while(|&place| place != 0);
+        let base = self.execution.image.base;
+        std::iter::once(block.place).chain(trail.map(move |place| base + place as usize))
     }
 
     /// A lock and the like, as people know it.

@@ -13,7 +13,8 @@ use crate::runtime::report::frames::Trail;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     place: usize,
-    /// Who called it there, in C++, where most happens in functions of the library.
+    /// Who called it there, in C++, where most happens in functions of the library; in C once there was a race
+    /// in such a function.
     trail: Trail,
 }
 
@@ -29,6 +30,8 @@ pub(crate) struct MetRaces {
     texts: Vec<Option<RaceText>>,
     /// By message and column: the number of the first race with that text.
     alike: FxHashMap<(String, u32), usize>,
+    /// Whether it is noted in C who called the function that an access is in.
+    callers: bool,
 }
 
 /// What people are told of a race.
@@ -80,7 +83,8 @@ impl Runtime {
     /// What the running thread does now, as an access. All that a step does is of one time, that before it
     /// releases.
     fn race_clock(&mut self, place: usize) -> Seen<Site> {
-        let trail = if self.execution.image.unwinds { self.trail() } else { Trail::default() };
+        let noted = self.execution.image.unwinds || self.search.met_races.callers;
+        let trail = if noted { self.trail() } else { Trail::default() };
         let running = self.running();
         self.execution.races.now(running, Site { place, trail }, false)
     }
@@ -138,11 +142,19 @@ impl Runtime {
         let Runtime { search, execution, .. } = self;
         if let Some(text) = search.met_races.texts[number].as_ref().filter(|text| text.names == names) {
             if text.number == number || execution.races_told.is_first_use(text.number) {
-                execution.findings.failures.push(text.failure.clone());
+                execution.findings.failures.push_copy(&text.failure);
             }
             return;
         }
         let Some(cell) = search.partition.memory(location) else { return };
+        if !self.execution.image.unwinds
+            && !self.search.met_races.callers
+            && self.is_in_library(first.place.place)
+        {
+            // The line that called it is not known any more: the search begins again, and notes it.
+            (self.search.met_races.callers, self.search.partition.news) = (true, true);
+            return;
+        }
         let failure = self.race_failure((cell.address, cell.size), first, second);
         // What other memory is called depends on more.
         if self.execution.image.variables.contains(&cell.address) {

@@ -94,6 +94,8 @@ pub(crate) struct Search {
     pub(crate) expose: bool,
     /// The thread that was stopped in an endless loop last, and where it was.
     pub(crate) stuck: Option<(String, Place)>,
+    /// Who was left in a loop that waits when the program had ended, and where, if anybody was.
+    pub(crate) left_spinning: Option<String>,
     /// Set when the execution can't go on.
     pub(crate) fatal: Option<Stop>,
     /// What the program does that is not supported, if some execution has come to it.
@@ -209,6 +211,7 @@ impl Runtime {
             turns: 0,
             expose: false,
             stuck: None,
+            left_spinning: None,
             fatal: None,
             refused: None,
             options,
