@@ -108,6 +108,8 @@ pub(crate) struct WakeupTrees {
     room: usize,
     /// For how many accesses there is room besides.
     accesses: usize,
+    /// The most bytes that these have taken at one time.
+    most: usize,
 }
 
 /// What the first child of a list is, taken out of it.
@@ -148,6 +150,12 @@ impl WakeupTrees {
         self.room += steps.capacity() - before;
         self.planned += 1;
         self.peak = self.peak.max(self.planned);
+        self.note_most();
+    }
+
+    #[inline]
+    fn note_most(&mut self) {
+        self.most = self.most.max(self.room * size_of::<Step>() + self.accesses * size_of::<Access>());
     }
 
     /// Counts a leaf that is not made, for it would be taken at once.
@@ -192,6 +200,7 @@ impl WakeupTrees {
             }
             at = strand.next;
         }
+        self.note_most();
     }
 
     /// How many children a list has.
@@ -202,11 +211,9 @@ impl WakeupTrees {
         .count()
     }
 
-    /// Bytes held.
+    /// The most bytes that were held so far: what is asked now and then must not depend on when.
     pub fn memory(&self) -> usize {
-        self.strands.capacity() * size_of::<Strand>()
-            + self.room * size_of::<Step>()
-            + self.accesses * size_of::<Access>()
+        self.strands.capacity() * size_of::<Strand>() + self.most
     }
 
     /// `insert(v, wut)`: makes sure that the tree has a leaf from which an execution equivalent to one that
@@ -326,6 +333,7 @@ impl WakeupTrees {
         let second = &mut self.strands[id as usize];
         self.room = self.room + steps.capacity() - second.steps.capacity();
         (second.steps, second.children) = (steps, children);
+        self.note_most();
         id
     }
 
