@@ -200,8 +200,8 @@ impl DebugInfo {
             Storage::Allocated { place, callee, size: all, offset } => {
                 let (name, kind) = self.allocated(place, callee, all)?;
                 let each = self.types.get(kind)?.size;
-                if !all.is_multiple_of(each) {
-                    // What is behind belongs to the array at its end.
+                if self.types.ends_in_array(kind) {
+                    // What is behind belongs to that.
                     return Some((name, self.types.part(kind, offset, size)));
                 }
                 let mut part = self.types.part(kind, offset % each, size);
@@ -237,9 +237,8 @@ impl DebugInfo {
         let own = if callee == place { None } else { self.function_name(callee) };
         let allocation = Allocation::of(lines.get(line.checked_sub(1)?)?, own.as_deref())?;
         let fits = |&kind: &TypeId| {
-            let is_longer = self.types.ends_in_array(kind);
             let found = self.types.get(kind).map_or(0, |found| found.size);
-            found > 0 && (size.is_multiple_of(found) || is_longer && size > found)
+            found > 0 && (size.is_multiple_of(found) || self.types.ends_in_array(kind) && size > found)
         };
         let variable = allocation.variable.as_deref();
         let local = || {

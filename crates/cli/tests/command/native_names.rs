@@ -174,7 +174,7 @@ fn the_insides_of_threads_are_left_out() {
         tells(&outcome, &parts, &["_State", "pool+"]);
         let all = [&["--full-trace"][..], &arguments].concat();
         let outcome = check("native-closures", "program.cpp", CLOSURES, &all);
-        tells(&outcome, &["the functions of std::thread::_State"], &["within libraries"]);
+        tells(&outcome, &["std::thread::_State_impl"], &["within libraries"]);
     }
 }
 

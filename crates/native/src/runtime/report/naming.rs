@@ -219,11 +219,16 @@ impl Runtime {
     /// Whether some memory is what a `std::thread` has of its task, a closure and its captures: allocated by
     /// the constructor of the thread, and known to nobody but the library.
     pub(crate) fn is_thread_state(&self, address: usize) -> bool {
-        let Some(block) = self.execution.heap.block_around(address) else { return false };
-        self.callers_of(&block)
-            .take_while(|&place| self.is_in_library(place))
-            .filter_map(|place| self.function_name(place))
-            .any(|name| name == "std::thread" || name.starts_with("std::thread::"))
+        let (Some(block), Some(symbols)) =
+            (self.execution.heap.block_around(address), &self.search.options.symbols)
+        else {
+            return false;
+        };
+        let mut callers = self.callers_of(&block).take_while(|&place| self.is_in_library(place));
+        callers.any(|place| {
+            let function = symbols.symbol((place - self.execution.image.base) as u64);
+            function.is_some_and(|name| name.starts_with("_ZNSt6thread"))
+        })
     }
 
     /// The return addresses of an allocation, the innermost first.
