@@ -259,6 +259,11 @@ impl Target for NativeTarget {
         report.leaks = self.0.leaks().into_iter().map(leak).collect();
         // By which rule data races were looked for, where standards differ in what they say of the program.
         report.notes.extend(self.0.release_rule().map(ToString::to_string));
+        if let Some(who) = self.0.left_spinning() {
+            report
+                .notes
+                .push(format!("{who} when main has ended: -- --main-exits=thread tells that as a failure"));
+        }
         if self.0.was_spared_wakeups() {
             let note = "no wait at a condition variable ended of itself, as waits may: -- --spurious-wakeups looks at that too";
             report.notes.push(note.to_owned());

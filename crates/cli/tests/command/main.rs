@@ -20,6 +20,7 @@ mod native_leftovers;
 mod native_limits;
 mod native_memory;
 mod native_own;
+mod native_names;
 mod native_reports;
 mod native_sync;
 mod outcomes;

@@ -14,9 +14,11 @@ use super::{BuildError, gimple, llvm, read, verifier, write};
 
 /// How every file is compiled: as it is written, with places, for a shared object, library calls left alone.
 ///
-/// Character classes are asked for by calls (`__NO_CTYPE`), not by looking into tables of the C library.
+/// Character classes are asked for by calls (`__NO_CTYPE`), not by looking into tables of the C library. A call
+/// in the last place of a function is a call, so that its line is known.
 const COMMON: &str = "\
-    -O0 -g -fPIC -fno-builtin -fno-omit-frame-pointer -fno-stack-protector -fcf-protection=none \
+    -O0 -g -fPIC -fno-builtin -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-stack-protector \
+    -fcf-protection=none \
     -ftls-model=global-dynamic -U_FORTIFY_SOURCE -D__NO_CTYPE=1 -fsanitize=thread";
 
 /// Reads that clang leaves out because a write follows are announced; entries of functions are not. Indices

@@ -123,6 +123,12 @@ impl Native {
         runtime.search.has_waits && !runtime.search.options.spurious_wakeups
     }
 
+    /// Who was left in a loop that waits when the program had ended, and where: one whom
+    /// `--main-exits=thread` would have told of.
+    pub fn left_spinning(&self) -> Option<&str> {
+        super::threads::run::open(&self.runtime).search.left_spinning.as_deref()
+    }
+
     /// The rule for release sequences by which data races were looked for, if it made a difference which one.
     pub fn release_rule(&self) -> Option<&ReleaseSequences> {
         let decided = super::threads::run::open(&self.runtime).execution.races.stored_after_release;

@@ -422,8 +422,14 @@ impl Runtime {
     fn conclude(&mut self) {
         let Execution { over, findings, heap, .. } = &self.execution;
         let has_blocks = heap.blocks.live > 0;
-        if self.search.watched.any && !over && !findings.assumed {
-            self.report_livelock();
+        if self.search.watched.any && !findings.assumed {
+            match over {
+                false => self.report_livelock(),
+                true if findings.failures.is_empty() && self.search.left_spinning.is_none() => {
+                    self.note_left_spinning();
+                }
+                true => {}
+            }
         }
         if has_blocks {
             self.look_for_leaks();

@@ -87,6 +87,16 @@ pub(crate) enum Body {
     Standard(usize, usize),
 }
 
+impl Body {
+    /// The function, if it is one of the program's own choice.
+    pub(crate) fn function(self) -> usize {
+        match self {
+            Body::Main => 0,
+            Body::Posix(function, _) | Body::Standard(function, _) => function,
+        }
+    }
+}
+
 /// What a thread of the C++ library was given to do: the type of the object that has it, and its last two
 /// words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
