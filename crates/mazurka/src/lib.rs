@@ -69,7 +69,9 @@ pub mod future;
 pub mod hint;
 pub mod mailbox;
 pub mod sync;
+pub mod task;
 pub mod thread;
+pub mod time;
 
 mod checker;
 mod origin;

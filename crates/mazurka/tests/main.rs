@@ -2,13 +2,16 @@
 //! binary again.
 
 mod arc_counts;
+mod arc_raw;
 mod arcs;
 mod bombs;
 mod brute;
 mod channel_edges;
 mod channels;
+mod clock;
 mod crashes;
 mod environment;
+mod exposed;
 mod futures;
 mod leftovers;
 mod mailboxes;
