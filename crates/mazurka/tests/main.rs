@@ -25,6 +25,7 @@ mod regressions;
 mod reports;
 mod spin;
 mod spurious;
+mod std_api;
 mod strangers;
 mod structures;
 mod sync;
