@@ -4,6 +4,7 @@
 //! and `task`, and of `std::time::Instant`, as the documentation of Rust 1.95 lists them. Each is used by an
 //! expression, which is compiled for both and gives the same value by the standard library, by ours, and by
 //! ours within a check; or is the very type of the standard library's; or is absent, and docs/rust.md says so.
+//! [`traits`] has the traits that the types implement.
 #![allow(unsafe_code, deprecated, clippy::all)]
 
 use std::collections::BTreeSet;
@@ -50,6 +51,7 @@ macro_rules! used_by_both {
 }
 
 mod atomics;
+mod traits;
 mod uses;
 
 /// What uses are written with.

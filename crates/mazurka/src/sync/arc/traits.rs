@@ -3,7 +3,9 @@
 use std::borrow::Borrow;
 use std::error::Error;
 use std::fmt;
+use std::fs::File;
 use std::hash::{Hash, Hasher};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Deref;
 
 use super::{Arc, Weak};
@@ -89,5 +91,47 @@ impl<T: ?Sized> Unpin for Arc<T> {}
 impl<T: ?Sized + Error> Error for Arc<T> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         (**self).source()
+    }
+}
+
+/// What is open through an `Arc` is open.
+#[cfg(unix)]
+mod open {
+    use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+
+    use super::Arc;
+
+    impl<T: ?Sized + AsFd> AsFd for Arc<T> {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            (**self).as_fd()
+        }
+    }
+
+    impl<T: AsRawFd> AsRawFd for Arc<T> {
+        fn as_raw_fd(&self) -> RawFd {
+            (**self).as_raw_fd()
+        }
+    }
+}
+
+impl Read for Arc<File> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        (&**self).read(buffer)
+    }
+}
+
+impl Write for Arc<File> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (&**self).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (&**self).flush()
+    }
+}
+
+impl Seek for Arc<File> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        (&**self).seek(to)
     }
 }
