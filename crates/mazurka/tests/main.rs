@@ -2,6 +2,7 @@
 //! binary again.
 
 mod arc_counts;
+mod arc_random;
 mod arc_raw;
 mod arcs;
 mod bombs;
