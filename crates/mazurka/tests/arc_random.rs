@@ -19,10 +19,9 @@ enum Deed {
     Decrement,
     WeakIntoRaw,
     WeakFromRaw,
-    FromStd,
 }
 
-const DEEDS: [Deed; 13] = [
+const DEEDS: [Deed; 12] = [
     Deed::Clone,
     Deed::Drop,
     Deed::Count,
@@ -35,7 +34,6 @@ const DEEDS: [Deed; 13] = [
     Deed::Decrement,
     Deed::WeakIntoRaw,
     Deed::WeakFromRaw,
-    Deed::FromStd,
 ];
 
 /// What a thread has: handles of all kinds.
@@ -44,16 +42,14 @@ struct Handles {
     weak: Vec<Weak<u32>>,
     raw: Vec<*const u32>,
     raw_weak: Vec<*const u32>,
-    std: Vec<std::sync::Arc<u32>>,
 }
 
 // SAFETY: pointers are handles of what is shared.
 unsafe impl Send for Handles {}
 
 impl Handles {
-    fn new(handle: Arc<u32>, std: std::sync::Arc<u32>) -> Handles {
-        let none = Vec::new;
-        Handles { strong: vec![handle], weak: Vec::new(), raw: none(), raw_weak: none(), std: vec![std] }
+    fn new(handle: Arc<u32>) -> Handles {
+        Handles { strong: vec![handle], weak: Vec::new(), raw: Vec::new(), raw_weak: Vec::new() }
     }
 
     /// Does something if it can; adds what was seen.
@@ -97,7 +93,6 @@ impl Handles {
                 // SAFETY: as above.
                 self.weak.extend(self.raw_weak.pop().map(|raw| unsafe { Weak::from_raw(raw) }));
             }
-            Deed::FromStd => self.strong.extend(self.std.pop().map(Arc::from_std)),
         }
     }
 
@@ -124,10 +119,8 @@ impl Numbers {
 
 fn program(deeds: [Vec<Deed>; 2]) -> impl Fn() -> String + Clone + Send + Sync + 'static {
     move || {
-        let std = std::sync::Arc::new(1);
-        let own = Arc::from_std(std.clone());
-        let [first, second] = [own.clone(), own].map(|handle| Handles::new(handle, std.clone()));
-        drop(std);
+        let own = Arc::new(1);
+        let [first, second] = [own.clone(), own].map(Handles::new);
         let run = |mut handles: Handles, deeds: &[Deed]| {
             let mut seen = String::new();
             deeds.iter().for_each(|&deed| handles.act(deed, &mut seen));

@@ -56,10 +56,15 @@ const BY_WEAK: u32 = 1;
 /// standard library.
 const COMPLETED: u32 = 2;
 
+/// Which of the handles it is that are made from another one, in words that are the same in all searches: the
+/// process that made it, as a path in the creation tree, and its number among what that made.
+type Birth = (Vec<u32>, u32);
+
 /// A handle that lives or lived.
 struct Handle {
-    /// From the first handle of all down to this one: their locations. Handles are kept in this order.
-    path: Vec<Location>,
+    /// From the first handle of all, which has none, down to this one: how they were made. Handles are kept in
+    /// this order.
+    path: Vec<Birth>,
     location: Location,
     /// What was made from it.
     children: Location,
@@ -153,7 +158,7 @@ impl Runtime {
         let handles = self.execution.arcs.handles.entry(address).or_default();
         // Something else may have lived there.
         handles.clear();
-        handles.push(Handle { path: vec![location], location, children, strong: true, alive, made });
+        handles.push(Handle { path: Vec::new(), location, children, strong: true, alive, made });
         self.execution.arcs.raw.insert(address, Raw { location: raw, strong: Vec::new(), weak: Vec::new() });
         location
     }
@@ -167,25 +172,39 @@ impl Runtime {
         strong: bool,
         made: &'static Caller<'static>,
     ) -> Location {
+        let birth = (self.search.names.path(process), self.process(process).made[OwnKind::Handle as usize]);
         let (location, children) = self.two_locations(process);
         let handles = self.execution.arcs.handles.entry(address).or_default();
         let parent = handles.iter().find(|handle| handle.location == parent);
         let mut path = parent.map_or(Vec::new(), |parent| parent.path.clone());
-        path.push(location);
+        path.push(birth);
         let at = handles.partition_point(|handle| handle.path < path);
         handles.insert(at, Handle { path, location, children, strong, alive: true, made });
         location
     }
 
-    /// The first handle of what lives at an address, which may have been dropped.
+    /// The first handle of what lives at an address, which may have been dropped. That there is one must not
+    /// depend on what others do: it is known as long as the value lives, be it by handles of the standard
+    /// library's alone.
     pub(crate) fn root_of(&self, address: usize) -> Option<Location> {
         Some(self.execution.arcs.handles.get(&address)?.first()?.location)
     }
 
-    /// The same, if some handle of it is known to live: else something else may live there now.
-    pub(crate) fn root_of_living(&self, address: usize) -> Option<Location> {
-        let handles = self.execution.arcs.handles.get(&address)?;
-        handles.iter().any(|handle| handle.alive).then(|| handles[0].location)
+    /// What lived at an address is gone, if all of its handles are.
+    pub(crate) fn forget_if_dead(&mut self, address: usize) {
+        let arcs = &mut self.execution.arcs;
+        if arcs.handles.get(&address).is_some_and(|handles| handles.iter().all(|handle| !handle.alive)) {
+            arcs.handles.remove(&address);
+            arcs.raw.remove(&address);
+        }
+    }
+
+    /// Something new lives at an address, whose handles are not followed.
+    #[inline]
+    pub(crate) fn forget_before(&mut self, address: usize) {
+        if !self.execution.arcs.handles.is_empty() {
+            self.execution.arcs.handles.remove(&address);
+        }
     }
 
     /// A handle that is not followed becomes a raw pointer.
@@ -241,7 +260,7 @@ impl Act<'_> {
 
     /// The location of the first handle, which stands for all of them.
     fn first(&self, step: &CurrentStep<'_>) -> Location {
-        self.handles(step).first().map_or(self.handle, |handle| handle.path[0])
+        self.handles(step).first().map_or(self.handle, |handle| handle.location)
     }
 
     fn set_alive(&self, step: &mut CurrentStep<'_>, alive: bool) {

@@ -41,20 +41,38 @@ fn address<T: ?Sized>(arc: &real::Arc<T>) -> usize {
     real::Arc::as_ptr(arc).cast::<()>() as usize
 }
 
-/// A handle is about to be dropped.
+/// A handle, which may be followed, is about to be dropped.
 #[inline]
-fn leave_if_last<T: ?Sized>(arc: &real::Arc<T>) {
+fn leave_if_last<T: ?Sized>(arc: &real::Arc<T>, followed: bool) {
     if real::Arc::strong_count(arc) == 1 {
         leaks::dies(address(arc));
+        if followed {
+            with_runtime(|runtime| runtime.forget_if_dead(address(arc)));
+        }
     }
 }
 
-/// The first handle, if handles of the type are followed.
+/// A handle of a value that nobody else has, if handles of the type are followed.
+#[inline]
+#[track_caller]
+fn only_handle<T: ?Sized>(real: &real::Arc<T>) -> Option<Location> {
+    let (address, place) = (address(real), Caller::caller());
+    with_runtime(|runtime| {
+        if runtime.follows(std::any::type_name::<T>()) {
+            return Some(runtime.first_handle(address, place));
+        }
+        runtime.forget_before(address);
+        None
+    })
+    .flatten()
+}
+
+/// A handle that the standard library has had, if handles of the type are followed.
 #[track_caller]
 fn first_handle<T: ?Sized>(real: &real::Arc<T>) -> Option<Location> {
     let (address, place) = (address(real), Caller::caller());
     let handle = with_runtime(|runtime| {
-        runtime.follows(std::any::type_name::<T>()).then(|| match runtime.root_of_living(address) {
+        runtime.follows(std::any::type_name::<T>()).then(|| match runtime.root_of(address) {
             Some(root) => (root, false),
             None => (runtime.first_handle(address, place), true),
         })
@@ -62,7 +80,7 @@ fn first_handle<T: ?Sized>(real: &real::Arc<T>) -> Option<Location> {
     .flatten();
     match handle? {
         (first, true) => Some(first),
-        // There are handles that are followed beside this one, which the standard library has had.
+        // There are or were handles that are followed beside this one.
         (root, false) => Handle { address, location: Some(root) }.ask(Deed::Adopt, "Arc::from_std")?.made,
     }
 }
@@ -135,7 +153,7 @@ impl<T> Arc<T> {
     #[inline]
     #[track_caller]
     pub fn new(value: T) -> Arc<T> {
-        Arc::from_std(real::Arc::new(value))
+        Arc::only(real::Arc::new(value))
     }
 
     /// Shares a value that is never moved again.
@@ -177,7 +195,7 @@ impl<T> Arc<T> {
         match this.handle().ask(Deed::Unwrap, "Arc::try_unwrap") {
             Some(done) if !done.yes => Err(this),
             _ => {
-                leave_if_last(&this.real);
+                leave_if_last(&this.real, this.handle.is_some());
                 real::Arc::try_unwrap(this.into_real()).map_err(Arc::from_std)
             }
         }
@@ -195,7 +213,7 @@ impl<T> Arc<T> {
             }
         };
         handle.act(Deed::Drop, "Arc::into_inner", Caller::caller(), release);
-        real.iter().for_each(leave_if_last);
+        real.iter().for_each(|real| leave_if_last(real, handle.location.is_some()));
         real.and_then(real::Arc::into_inner)
     }
 
@@ -210,6 +228,15 @@ impl<T> Arc<T> {
 }
 
 impl<T: ?Sized> Arc<T> {
+    /// Takes over an `Arc` of the standard library's that was made a moment ago.
+    #[inline]
+    #[track_caller]
+    fn only(real: real::Arc<T>) -> Arc<T> {
+        let handle = only_handle(&real);
+        leaks::born(address(&real), std::any::type_name::<T>(), Caller::caller());
+        Arc { real: ManuallyDrop::new(real), handle }
+    }
+
     /// Takes over an `Arc` of the standard library's.
     #[inline]
     #[track_caller]
@@ -316,7 +343,7 @@ impl<T: ?Sized> Drop for Arc<T> {
         if self.handle.is_some() {
             return self.drop_followed();
         }
-        leave_if_last(&self.real);
+        leave_if_last(&self.real, false);
         let before = if std::mem::needs_drop::<T>() {
             with_runtime(|runtime| runtime.execution.operations)
         } else {
@@ -341,7 +368,7 @@ impl<T: ?Sized> Arc<T> {
         let real = &mut self.real;
         let mut release = || {
             if !std::mem::replace(&mut gone, true) {
-                leave_if_last(real);
+                leave_if_last(real, true);
                 #[allow(unsafe_code)]
                 // SAFETY: it is not used again, and `gone` says that it was dropped.
                 unsafe {

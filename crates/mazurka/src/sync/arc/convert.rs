@@ -30,14 +30,14 @@ impl<T> Arc<T> {
     #[must_use]
     #[track_caller]
     pub fn new_uninit() -> Arc<MaybeUninit<T>> {
-        Arc::from_std(real::Arc::new_uninit())
+        Arc::only(real::Arc::new_uninit())
     }
 
     /// Shares room for a value, full of zeros.
     #[must_use]
     #[track_caller]
     pub fn new_zeroed() -> Arc<MaybeUninit<T>> {
-        Arc::from_std(real::Arc::new_zeroed())
+        Arc::only(real::Arc::new_zeroed())
     }
 }
 
@@ -46,14 +46,14 @@ impl<T> Arc<[T]> {
     #[must_use]
     #[track_caller]
     pub fn new_uninit_slice(length: usize) -> Arc<[MaybeUninit<T>]> {
-        Arc::from_std(real::Arc::new_uninit_slice(length))
+        Arc::only(real::Arc::new_uninit_slice(length))
     }
 
     /// Shares room for values, full of zeros.
     #[must_use]
     #[track_caller]
     pub fn new_zeroed_slice(length: usize) -> Arc<[MaybeUninit<T>]> {
-        Arc::from_std(real::Arc::new_zeroed_slice(length))
+        Arc::only(real::Arc::new_zeroed_slice(length))
     }
 }
 
@@ -119,14 +119,13 @@ macro_rules! from {
         impl<$($generics)*> From<$from> for Arc<$to> {
             #[track_caller]
             fn from(value: $from) -> Arc<$to> {
-                Arc::from_std(value.into())
+                Arc::only(value.into())
             }
         }
     )*};
 }
 from! {
     [T] T => T;
-    [T: ?Sized] real::Arc<T> => T;
     [T: ?Sized] Box<T> => T;
     [] &str => str;
     [] &mut str => str;
@@ -146,6 +145,13 @@ from! {
     [] PathBuf => Path;
 }
 
+impl<T: ?Sized> From<real::Arc<T>> for Arc<T> {
+    #[track_caller]
+    fn from(real: real::Arc<T>) -> Arc<T> {
+        Arc::from_std(real)
+    }
+}
+
 impl<'a, B: ?Sized + ToOwned> From<Cow<'a, B>> for Arc<B>
 where
     Arc<B>: From<&'a B> + From<B::Owned>,
@@ -162,7 +168,7 @@ where
 impl<T> FromIterator<T> for Arc<[T]> {
     #[track_caller]
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Arc<[T]> {
-        Arc::from_std(values.into_iter().collect())
+        Arc::only(values.into_iter().collect())
     }
 }
 
@@ -171,7 +177,7 @@ macro_rules! default {
         impl<$($generics)*> Default for Arc<$type> {
             #[track_caller]
             fn default() -> Arc<$type> {
-                Arc::from_std(Default::default())
+                Arc::only(Default::default())
             }
         }
     )*};

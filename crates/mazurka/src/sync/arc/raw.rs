@@ -28,7 +28,7 @@ impl Handle {
 
 /// A raw pointer becomes a handle of a type: its location, if it is followed.
 fn take<T: ?Sized>(address: usize, strong: bool, name: &'static str, place: CallSite) -> Option<Location> {
-    if let Some(root) = with_runtime(|runtime| runtime.root_of_living(address)).flatten() {
+    if let Some(root) = with_runtime(|runtime| runtime.root_of(address)).flatten() {
         let first = Handle { address, location: Some(root) };
         return first.act(Deed::Take { strong }, name, place, &mut |_| ())?.made;
     }
@@ -93,7 +93,7 @@ impl<T: ?Sized> Arc<T> {
         let address = pointer.cast::<()>() as usize;
         // SAFETY: the caller vouches for it.
         let really = &mut |_| unsafe { real::Arc::increment_strong_count(pointer) };
-        let root = with_runtime(|runtime| runtime.root_of_living(address)).flatten();
+        let root = with_runtime(|runtime| runtime.root_of(address)).flatten();
         if (Handle { address, location: root }).act(Deed::KeepAnother, name, place, really).is_none() {
             really(true);
             with_runtime(|runtime| runtime.note_raw_type(address, type_name::<T>()));
