@@ -235,7 +235,8 @@ fn wakers_are_handles() {
 fn wakers_outside_of_a_check() {
     let counts = Arc::new(Counts(AtomicU32::new(0)));
     let waker = Waker::from(counts.clone());
-    waker.clone().wake();
+    let other = waker.clone();
+    other.wake();
     waker.wake_by_ref();
     assert_eq!((Arc::strong_count(&counts), counts.0.load(SeqCst)), (2, 2));
     drop(waker);

@@ -25,8 +25,9 @@ type Identity = Option<(u64, Base)>;
 
 /// Stand-ins, by the address and the type of what they stand for; and what that was when they were asked for
 /// last.
-static STAND_INS: LazyLock<Mutex<HashMap<(usize, &'static str), (usize, Identity)>>> =
-    LazyLock::new(Mutex::default);
+type StandIns = HashMap<(usize, &'static str), (usize, Identity)>;
+
+static STAND_INS: LazyLock<Mutex<StandIns>> = LazyLock::new(Mutex::default);
 
 /// The stand-in of a type for memory; `new` makes one. Its object is the first thing in it.
 ///
