@@ -1,7 +1,7 @@
 //! Polls: steps that only read one cell, if that, and may lead back to themselves.
 
 use super::Compiler;
-use crate::code::{Image, Instr, Mention, NONE, Op, Pc, Watched};
+use crate::code::{Image, Instr, Mention, NONE, Node, NodeId, Op, Pc, Watched};
 
 impl Compiler {
     /// Finds the steps that may be polls, once all lines are there.
@@ -26,6 +26,9 @@ impl Compiler {
             Instr::TryLock { lock, .. } => return Some(Watched::Lock(lock)),
             _ => return None,
         };
+        if target.is_none() && !values.iter().any(|&value| self.image.always_reads(value)) {
+            return None;
+        }
         let values = values.into_iter().filter(|&value| value != NONE);
         let mut mentions: Vec<Mention> =
             values.flat_map(|value| self.mentions(value)).chain(target).collect();
@@ -37,6 +40,17 @@ impl Compiler {
 }
 
 impl Image {
+    /// Whether an expression reads something shared whatever its parts are: the right sides of `&&` and `||` may
+    /// be left out.
+    fn always_reads(&self, id: NodeId) -> bool {
+        match self.nodes[id as usize] {
+            Node::Const(_) | Node::Local(_) => false,
+            Node::Var(_) | Node::Cell { .. } => true,
+            Node::Neg(a) | Node::Not(a) | Node::And(a, _) | Node::Or(a, _) => self.always_reads(a),
+            Node::Binary(_, a, b) => self.always_reads(a) || self.always_reads(b),
+        }
+    }
+
     /// Whether a step can be followed by itself, with no other step between.
     fn comes_back(&self, step: Pc) -> bool {
         let (mut seen, mut rest) = (Vec::new(), self.next_lines(step));
