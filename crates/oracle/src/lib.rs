@@ -2,7 +2,10 @@
 //!
 //! What the algorithms are measured against. It uses no clock, no race, no sleep set: it tries every enabled
 //! process and every outcome at every node, and compares the executions by keys computed pair by pair from
-//! their labels ([`mazurka_trace::equivalence`]).
+//! their labels ([`mazurka_trace::equivalence`]). Programs whose executions need not end are searched state by
+//! state instead ([`reachable`]).
+
+mod states;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +13,8 @@ use mazurka_program::{FailureKind, Footprints, Label, ProcessId, Program, Run, S
 use mazurka_trace::Trace;
 use mazurka_trace::dependence::Awaited;
 use mazurka_trace::equivalence::{self, Key};
+
+pub use states::{Livelock, Reachable, reachable};
 
 /// A failure, whoever meets it and however often: its kind and what it says.
 pub type Failed = (FailureKind, String);
@@ -60,6 +65,8 @@ pub enum TooMuch {
     Executions,
     /// An execution longer than allowed.
     Steps,
+    /// More states than allowed.
+    States,
     /// The program reached a bound of its own.
     Program,
 }

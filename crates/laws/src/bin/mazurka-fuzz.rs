@@ -8,6 +8,7 @@ use mazurka_laws::abs::{self, AbsPrograms};
 use mazurka_laws::abs_text::{self, AbsTexts};
 use mazurka_laws::campaign::FuzzProgram;
 use mazurka_laws::closures::Closures;
+use mazurka_laws::loops::{LoopLaws, Loops};
 use mazurka_laws::maz::MazPrograms;
 use mazurka_laws::repairs::broken_builds;
 use mazurka_laws::{Build, Campaign, FuzzTarget, OneAlgorithm, corpus};
@@ -23,10 +24,11 @@ const USAGE: &str = "usage: mazurka-fuzz [options]
   --threads N   how many threads (default: all cores)
   --corpus T    make mutants only of programs of the corpus with T in their name
   --only A      check algorithm A by itself, on small programs, in several orders each: many more programs
-  --orders N    with --only: in how many orders each program is checked (default 4)
+  --orders N    with --only or --loops: in how many orders each program is checked (default 4)
   --dead-variables  with --only convergent: states without what no code that is left to run can read
   --without R   take repair R out of the algorithms and see the laws break
   --repairs     take each repair out in turn, for at most --seconds each, and tell when it was missed
+  --loops       programs that may run for ever, against all states that they can reach
   --closures    act the programs out in Rust, over the library, and compare
   --native      turn the programs into C, and compare
   --cc C        with --native: the compiler
@@ -38,14 +40,16 @@ const USAGE: &str = "usage: mazurka-fuzz [options]
 enum Mode {
     Laws,
     Repairs,
+    Loops,
     Closures,
     Native,
     Abs,
     AbsText,
 }
 
-const MODES: [(&str, Mode); 5] = [
+const MODES: [(&str, Mode); 6] = [
     ("--repairs", Mode::Repairs),
+    ("--loops", Mode::Loops),
     ("--closures", Mode::Closures),
     ("--native", Mode::Native),
     ("--abs", Mode::Abs),
@@ -57,6 +61,7 @@ struct Arguments {
     mode: Mode,
     campaign: Campaign,
     programs: MazPrograms,
+    orders: u64,
     compiler: Option<String>,
 }
 
@@ -66,7 +71,7 @@ fn main() -> ExitCode {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
     }
-    let Arguments { mode, campaign, programs, compiler } = match read(arguments) {
+    let Arguments { mode, campaign, programs, orders, compiler } = match read(arguments) {
         Ok(arguments) => arguments,
         Err(message) => {
             eprintln!("mazurka-fuzz: {message}\n{USAGE}");
@@ -76,6 +81,11 @@ fn main() -> ExitCode {
     let wrong = match mode {
         Mode::Laws => fuzz(&campaign, &programs),
         Mode::Repairs => fuzz_repairs(&campaign, programs),
+        Mode::Loops => {
+            let only = programs.only.map(|only| only.algorithm);
+            let laws = LoopLaws { build: programs.build, only, orders };
+            fuzz(&campaign, &Loops::of(programs.corpus, laws))
+        }
         Mode::Closures => fuzz(&campaign, &Closures { corpus: programs.corpus }),
         Mode::Native => fuzz_native(campaign, programs, compiler),
         Mode::Abs => {
@@ -159,8 +169,8 @@ fn read(arguments: Vec<String>) -> Result<Arguments, String> {
         time: Some(Duration::from_secs(600)),
         threads: std::thread::available_parallelism().map_or(1, Into::into),
     };
-    let mut programs = MazPrograms { corpus: corpus::seeds(), build: Build::default(), only: None };
-    let (mut modes, mut compiler) = (Vec::new(), None);
+    let mut programs = MazPrograms { corpus: Vec::new(), build: Build::default(), only: None };
+    let (mut modes, mut compiler, mut of_corpus) = (Vec::new(), None, String::new());
     let (mut dead_variables, mut orders, mut only) = (false, None, None);
     let mut arguments = arguments.into_iter();
     while let Some(option) = arguments.next() {
@@ -182,29 +192,33 @@ fn read(arguments: Vec<String>) -> Result<Arguments, String> {
             "--cc" => compiler = Some(value),
             "--only" => only = Some(value.parse::<Algorithm>().map_err(|error| format!("--only: {error}"))?),
             "--without" => programs.build = broken_build(&value)?,
-            "--corpus" => {
-                programs.corpus.retain(|seed| seed.name.contains(&value));
-                if programs.corpus.is_empty() {
-                    return Err(format!("no program of the corpus has {value} in its name"));
-                }
-            }
+            "--corpus" => of_corpus = value,
             _ => return Err(format!("unknown option {option}")),
         }
     }
-    if only.is_none() && orders.is_some() {
-        return Err("--orders goes with --only".to_owned());
+    modes.dedup();
+    let mode = match modes[..] {
+        [] => Mode::Laws,
+        [mode] => mode,
+        _ => {
+            let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
+            return Err(format!("{} exclude each other", names.join(", ")));
+        }
+    };
+    if only.is_none() && orders.is_some() && mode != Mode::Loops {
+        return Err("--orders goes with --only or --loops".to_owned());
     }
     if dead_variables && only != Some(Algorithm::Convergent) {
         return Err("--dead-variables goes with --only convergent".to_owned());
     }
     let orders = orders.unwrap_or(ORDERS);
     programs.only = only.map(|algorithm| OneAlgorithm { algorithm, dead_variables, orders });
-    modes.dedup();
-    match modes[..] {
-        [] => Ok(Arguments { mode: Mode::Laws, campaign, programs, compiler }),
-        [mode] => Ok(Arguments { mode, campaign, programs, compiler }),
-        _ => Err("--closures, --native, --abs, --abs-text and --repairs exclude each other".to_owned()),
+    programs.corpus = if mode == Mode::Loops { corpus::seeds_in("loops") } else { corpus::seeds() };
+    programs.corpus.retain(|seed| seed.name.contains(&of_corpus));
+    if programs.corpus.is_empty() {
+        return Err(format!("no program of the corpus has {of_corpus} in its name"));
     }
+    Ok(Arguments { mode, campaign, programs, orders, compiler })
 }
 
 fn broken_build(name: &str) -> Result<Build, String> {
