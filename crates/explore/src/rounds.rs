@@ -123,7 +123,7 @@ impl Stops {
         Ok(state(a) == state(b))
     }
 
-    /// How the last event of a trace closes a round, if it does. The run is where it was afterwards.
+    /// How the last event of a process closes a round, if it does. The run is where it was afterwards.
     ///
     /// # Errors
     /// If a step that was taken can't be taken again.
@@ -131,12 +131,12 @@ impl Stops {
         &mut self,
         run: &mut dyn Run,
         walked: Walked<'_>,
+        process: ProcessId,
         rules: &Repairs,
     ) -> Result<Option<StoppedBy>, Stop> {
-        let trace = walked.trace;
-        let Some(last) = trace.len().checked_sub(1) else { return Ok(None) };
-        let process = trace.process(last);
-        let own = trace.positions(process);
+        let own = walked.trace.positions(process);
+        let Some(&last) = own.last() else { return Ok(None) };
+        let last = last as usize;
         let known = if rules.alone { walked.known_to_others(process, last) } else { 0 };
         let (mut own_round, mut came_back) = (None, Vec::new());
         let Some(rounds) = run.rounds() else { return Ok(None) };
@@ -249,22 +249,33 @@ impl Livelocks {
     ///
     /// # Errors
     /// If the run can't go on.
-    pub fn decide(&mut self, run: &mut dyn Run, walked: Walked<'_>, stopped: &[Stopped]) -> Result<Livelock, Stop> {
+    pub fn decide(
+        &mut self,
+        run: &mut dyn Run,
+        walked: Walked<'_>,
+        stopped: &[Stopped],
+    ) -> Result<Livelock, Stop> {
         if stopped.iter().any(|stopped| stopped.by == StoppedBy::Limit) {
             return Ok(Livelock::No);
         }
         if go_on_alone(run, walked.trace, stopped) {
             return Ok(Livelock::Yes);
         }
+        self.decide_by_search(run)
+    }
+
+    fn decide_by_search(&mut self, run: &mut dyn Run) -> Result<Livelock, Stop> {
         let state = state_of(run);
         if let Some(&known) = state.as_ref().and_then(|state| self.known.get(state)) {
             return Ok(known);
         }
         let depth = run.depth();
-        let decided = match ends_fairly(run, depth + FAIR_STEPS)? {
-            true => Livelock::No,
-            false if state.is_some() => search_for_an_end(run)?,
-            false => Livelock::Unknown,
+        let ends = ends_fairly(run, depth + FAIR_STEPS)?;
+        run.rewind(depth);
+        let decided = match (ends, &state) {
+            (true, _) => Livelock::No,
+            (false, Some(_)) => search_for_an_end(run)?,
+            (false, None) => Livelock::Unknown,
         };
         run.rewind(depth);
         if let Some(state) = state {
@@ -272,6 +283,35 @@ impl Livelocks {
         }
         Ok(decided)
     }
+}
+
+/// The processes that go round and round where a run has come along a trace, if it is a livelock: nobody else
+/// goes on, and the program can't come to an end any more.
+pub fn livelock<R: Run>(run: &mut R, trace: &Trace) -> Option<Vec<ProcessId>> {
+    let run: &mut dyn Run = run;
+    let enabled: Vec<ProcessId> = run.enabled().iter().collect();
+    if enabled.is_empty() || run.rounds().is_none() || run.assumed() || run.ended_early() {
+        return None;
+    }
+    let order = HappensBefore::of(trace);
+    let walked = Walked { trace, order: &order };
+    let (mut stops, rules) = (Stops::default(), Repairs::default());
+    for &process in &enabled {
+        let position = trace.positions(process).last().map(|&last| last as usize);
+        let closed = stops.closed_round(run, walked, process, &rules).ok()?;
+        if let (Some(position), Some(by)) = (position, closed) {
+            stops.add(Stopped { process, position, by });
+        }
+    }
+    // Where states are known, it does not take rounds to see that there is no end.
+    if stops.all().len() < enabled.len() && state_of(run).is_none() {
+        return None;
+    }
+    let decided = match stops.all().len() < enabled.len() {
+        true => Livelocks::default().decide_by_search(run),
+        false => Livelocks::default().decide(run, walked, stops.all()),
+    };
+    (decided == Ok(Livelock::Yes)).then_some(enabled)
 }
 
 /// Whether every stopped process would go its own round again, whatever the others do: nobody else has written
@@ -285,12 +325,12 @@ fn go_on_alone(run: &dyn Run, trace: &Trace, stopped: &[Stopped]) -> bool {
     run.waiting(&mut |_, guard| awaited.extend(guard.map(|guard| guard.location)));
     stopped.iter().all(|one| {
         let round = one.round(trace);
-        let accesses = round.iter().flat_map(|&k| trace.accesses(k as usize).iter().map(move |&a| (k as usize, a)));
+        let accesses =
+            round.iter().flat_map(|&k| trace.accesses(k as usize).iter().map(move |&a| (k as usize, a)));
         matches!(one.by, StoppedBy::OwnRound(_))
             && accesses.into_iter().all(|(position, access)| {
                 let is_others = |k: usize| trace.process(k) != one.process;
-                let undisturbed =
-                    !(position..trace.len()).any(|k| is_others(k) && touches(k, true, access));
+                let undisturbed = !(position..trace.len()).any(|k| is_others(k) && touches(k, true, access));
                 let writes = !access.kind.is_read();
                 let others = stopped.iter().filter(|other| other.process != one.process);
                 let mut rounds = others.flat_map(|other| other.round(trace));
@@ -344,7 +384,8 @@ fn search_for_an_end(run: &mut dyn Run) -> Result<Livelock, Stop> {
             if seen.len() > MOST_STATES {
                 return Ok(Livelock::Unknown);
             }
-            let steps = run.enabled().iter().flat_map(|p| (0..run.alternatives(p)).map(move |choice| (p, choice)));
+            let steps =
+                run.enabled().iter().flat_map(|p| (0..run.alternatives(p)).map(move |choice| (p, choice)));
             stack.push(steps.collect());
         }
         let next = loop {
