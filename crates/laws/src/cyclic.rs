@@ -17,14 +17,14 @@ const PROCESSES: [&str; 4] = ["a", "b", "c", "d"];
 
 /// A program that may have executions without an end.
 pub(crate) fn program(random: &mut Random) -> Ast {
-    let processes = 2 + random.weighted(&[4, 4, 2]);
+    let processes = 2 + random.weighted(&[3, 4, 3]);
     let shared = Shared {
         processes,
         vars: 1 + random.weighted(&[3, 4, 1]),
         locks: random.weighted(&[4, 5, 1]),
         condvar: random.one_in(16),
         mailboxes: random.one_in(16),
-        loops: 1 + random.below(processes),
+        loops: 1 + random.below(processes.min(5 - processes / 2)),
     };
     let init = |random: &mut Random| if random.one_in(6) { " = 1" } else { "" };
     let vars: Vec<String> = VARS[..shared.vars].iter().map(|v| format!("{v}{}", init(random))).collect();
@@ -65,16 +65,15 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn body(&mut self) -> String {
         if self.process >= self.shared.loops {
-            let steps = 1 + self.random.below(3);
+            let steps = 1 + self.random.below(5 - self.shared.processes);
             return self.statements(steps);
         }
-        let few = self.shared.processes > 2;
-        let before = self.random.below(if few { 2 } else { 3 });
+        let before = self.random.below(5 - self.shared.processes);
         let mut body = self.statements(before) + &self.repeat();
-        if !few && self.random.one_in(6) {
+        if self.shared.processes == 2 && self.random.one_in(6) {
             body += &self.repeat();
         }
-        let after = self.random.below(2);
+        let after = self.random.below(if self.shared.processes < 4 { 2 } else { 1 });
         body + &self.statements(after)
     }
 

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use mazurka_program::{Footprints, Label, ProcessId, Program, Run, State};
+use mazurka_program::{AccessKind, Footprints, Label, ProcessId, Program, Run, State};
 
 use crate::{Deadlock, Failed, TooMuch, deadlock};
 
@@ -25,8 +25,8 @@ pub struct Reachable {
     pub deadlocks: BTreeSet<Deadlock>,
     /// What fails in some step.
     pub failures: BTreeSet<Failed>,
-    /// Whether an assumption can be false.
-    pub assumes: bool,
+    /// Whether some message is sent.
+    pub sends: bool,
     /// The livelocks.
     pub livelock: Livelock,
 }
@@ -54,6 +54,7 @@ pub fn reachable<P: Program>(program: &P, most: usize) -> Result<Reachable, TooM
         known: HashMap::new(),
         nodes: Vec::new(),
         found: Reachable::default(),
+        label: Label::default(),
     };
     search.go()?;
     let Search { nodes, mut found, run, .. } = search;
@@ -81,6 +82,7 @@ struct Search<R> {
     known: HashMap<Vec<i64>, usize>,
     nodes: Vec<Node>,
     found: Reachable,
+    label: Label,
 }
 
 impl<R: Run> Search<R> {
@@ -98,7 +100,8 @@ impl<R: Run> Search<R> {
             };
             self.run.rewind(path.len() - 1);
             let failed = self.run.failures().len();
-            self.run.step(process, choice, &mut Label::default()).map_err(|_| TooMuch::Program)?;
+            self.run.step(process, choice, &mut self.label).map_err(|_| TooMuch::Program)?;
+            self.found.sends |= self.label.accesses.iter().any(|access| access.kind == AccessKind::Send);
             self.note_failures(failed);
             let (to, is_new) = self.enter()?;
             self.nodes[to].before.push(from);
@@ -137,7 +140,6 @@ impl<R: Run> Search<R> {
         }
         let (is_end, assumed) = (self.run.enabled().is_empty(), self.run.assumed());
         self.nodes.push(Node { before: Vec::new(), is_end, assumed, on_path: true });
-        self.found.assumes |= assumed;
         if is_end && !assumed {
             self.found.ends.extend(self.run.states().map(|states| states.state()));
             self.found.deadlocks.extend(deadlock(&self.run));

@@ -6,12 +6,13 @@ use std::time::Duration;
 use mazurka_explore::Algorithm;
 use mazurka_laws::abs::{self, AbsPrograms};
 use mazurka_laws::abs_text::{self, AbsTexts};
-use mazurka_laws::campaign::FuzzProgram;
+use mazurka_laws::campaign::{FuzzProgram, Outcome};
 use mazurka_laws::closures::Closures;
 use mazurka_laws::loops::{LoopLaws, Loops};
 use mazurka_laws::maz::MazPrograms;
-use mazurka_laws::repairs::broken_builds;
+use mazurka_laws::repairs::{BrokenBuild, broken_builds};
 use mazurka_laws::{Build, Campaign, FuzzTarget, OneAlgorithm, corpus};
+use mazurka_litmus::ast::Ast;
 
 /// In how many orders a program is checked under one algorithm by itself.
 const ORDERS: u64 = 4;
@@ -123,16 +124,12 @@ fn fuzz<T: FuzzTarget>(campaign: &Campaign, target: &T) -> bool {
 /// Takes each repair out in turn; gives whether one is not missed.
 fn fuzz_repairs(campaign: &Campaign, programs: MazPrograms) -> bool {
     println!("seed {}: corpus of {} programs", campaign.seed, programs.corpus.len());
-    let half = Campaign { time: campaign.time.map(|time| time / 2), ..campaign.clone() };
     let mut unnoticed = false;
     for broken in broken_builds() {
-        // Many small programs under the one algorithm first, then fewer and larger ones under all of them.
-        let only = OneAlgorithm { algorithm: broken.algorithm, dead_variables: false, orders: ORDERS };
-        let target = |only| MazPrograms { build: broken.build, only, ..programs.clone() };
-        let mut outcomes = vec![half.run(&target(Some(only)))];
-        if outcomes[0].found.is_none() {
-            outcomes.push(half.run(&target(None)));
-        }
+        let outcomes = match broken.is_about_loops() {
+            true => vec![without_part_of_the_rule(campaign, &broken)],
+            false => without_repair(campaign, &broken, &programs),
+        };
         let programs: u64 = outcomes.iter().map(|outcome| outcome.programs()).sum();
         let seconds: f64 = outcomes.iter().map(|outcome| outcome.time.as_secs_f64()).sum();
         let found = outcomes.iter().find_map(|outcome| outcome.found.as_ref());
@@ -144,6 +141,24 @@ fn fuzz_repairs(campaign: &Campaign, programs: MazPrograms) -> bool {
         unnoticed |= found.is_none();
     }
     unnoticed
+}
+
+/// Many small programs under the one algorithm first, then fewer and larger ones under all of them.
+fn without_repair(campaign: &Campaign, broken: &BrokenBuild, programs: &MazPrograms) -> Vec<Outcome<Ast>> {
+    let half = Campaign { time: campaign.time.map(|time| time / 2), ..campaign.clone() };
+    let only = OneAlgorithm { algorithm: broken.algorithm, dead_variables: false, orders: ORDERS };
+    let target = |only| MazPrograms { build: broken.build, only, ..programs.clone() };
+    let mut outcomes = vec![half.run(&target(Some(only)))];
+    if outcomes[0].found.is_none() {
+        outcomes.push(half.run(&target(None)));
+    }
+    outcomes
+}
+
+/// Programs that may run for ever.
+fn without_part_of_the_rule(campaign: &Campaign, broken: &BrokenBuild) -> Outcome<Ast> {
+    let laws = LoopLaws { build: broken.build, only: Some(broken.algorithm), ..LoopLaws::default() };
+    campaign.run(&Loops::of(corpus::seeds_in("loops"), laws))
 }
 
 /// Programs in C, on one thread: a front end for C has its worker processes.
