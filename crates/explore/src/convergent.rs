@@ -34,6 +34,7 @@ use std::ops::ControlFlow;
 use mazurka_program::{Location, ProcessId, ProcessSet, Renamed};
 
 use crate::frame::Search;
+use crate::rounds::some_go_round;
 use crate::walk::Walk;
 use crate::{Ending, NotExhaustive, Order, Summary};
 use guess::{Guesses, Here};
@@ -370,7 +371,9 @@ impl ConvergentSearch<'_> {
                 }
             }
         }
-        let ending = match node.enabled.is_empty() && self.is_new_final() {
+        // A livelock is told where its state is met; it is no final state.
+        let goes_round = node.enabled.is_empty() && some_go_round(&*self.walk.run);
+        let ending = match goes_round || node.enabled.is_empty() && self.is_new_final() {
             true => self.walk.maximal_ending(),
             false => Ending::Blocked,
         };

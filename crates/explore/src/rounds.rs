@@ -155,8 +155,7 @@ impl Stops {
         }
         for steps in came_back.into_iter().filter(|&steps| steps < own.len()) {
             let earlier = own[own.len() - steps - 1] as usize;
-            // Without others it would be an own round.
-            if walked.meets_others(process, earlier, last) && self.same_past(run, walked, earlier, last)? {
+            if self.same_past(run, walked, earlier, last)? {
                 return Ok(Some(StoppedBy::JointRound(steps)));
             }
         }
@@ -188,13 +187,6 @@ impl Walked<'_> {
             events => Some(self.trace.positions(other)[events as usize - 1] as usize),
         };
         others.filter_map(last_of).map(|event| self.order.clock(event, process) as usize).max().unwrap_or(0)
-    }
-
-    /// Whether more events of other processes happen before an event of a process than before an earlier one
-    /// of its own.
-    fn meets_others(self, process: ProcessId, earlier: usize, later: usize) -> bool {
-        let others = (0..self.trace.width() as u32).map(ProcessId).filter(|&other| other != process);
-        others.into_iter().any(|other| self.order.clock(earlier, other) != self.order.clock(later, other))
     }
 
     /// The state after an event and all that happens before it. The run is where it was afterwards.
@@ -237,7 +229,7 @@ pub(crate) struct Livelocks {
     known: HashMap<Vec<i64>, Livelock>,
 }
 
-/// How many steps a fair schedule is given to come to an end, besides as many as the execution had.
+/// How many steps a fair schedule is given to come to an end.
 const FAIR_STEPS: usize = 400;
 
 /// How many states are looked at to find an end.
@@ -285,33 +277,36 @@ impl Livelocks {
     }
 }
 
-/// The processes that go round and round where a run has come along a trace, if it is a livelock: nobody else
-/// goes on, and the program can't come to an end any more.
-pub fn livelock<R: Run>(run: &mut R, trace: &Trace) -> Option<Vec<ProcessId>> {
+/// Whether it is a livelock where a run has come along a trace: some go round and round, nobody else goes on,
+/// and the program can't come to an end any more.
+pub fn livelock<R: Run>(run: &mut R, trace: &Trace) -> bool {
     let run: &mut dyn Run = run;
     let enabled: Vec<ProcessId> = run.enabled().iter().collect();
-    if enabled.is_empty() || run.rounds().is_none() || run.assumed() || run.ended_early() {
-        return None;
+    if run.rounds().is_none() || run.assumed() || run.ended_early() {
+        return false;
+    }
+    if enabled.is_empty() {
+        return some_go_round(run);
     }
     let order = HappensBefore::of(trace);
     let walked = Walked { trace, order: &order };
     let (mut stops, rules) = (Stops::default(), Repairs::default());
     for &process in &enabled {
         let position = trace.positions(process).last().map(|&last| last as usize);
-        let closed = stops.closed_round(run, walked, process, &rules).ok()?;
+        let Ok(closed) = stops.closed_round(run, walked, process, &rules) else { return false };
         if let (Some(position), Some(by)) = (position, closed) {
             stops.add(Stopped { process, position, by });
         }
     }
     // Where states are known, it does not take rounds to see that there is no end.
     if stops.all().len() < enabled.len() && state_of(run).is_none() {
-        return None;
+        return false;
     }
     let decided = match stops.all().len() < enabled.len() {
         true => Livelocks::default().decide_by_search(run),
         false => Livelocks::default().decide(run, walked, stops.all()),
     };
-    (decided == Ok(Livelock::Yes)).then_some(enabled)
+    decided == Ok(Livelock::Yes)
 }
 
 /// Whether every stopped process would go its own round again, whatever the others do: nobody else has written
@@ -349,15 +344,22 @@ fn state_of(run: &dyn Run) -> Option<Vec<i64>> {
     Some(state)
 }
 
+/// Whether some process that waits goes round and round.
+pub(crate) fn some_go_round(run: &dyn Run) -> bool {
+    let mut found = false;
+    run.waiting(&mut |process, _| found |= run.goes_round(process));
+    found
+}
+
 fn has_ended(run: &dyn Run) -> bool {
-    run.enabled().is_empty() || run.ended_early()
+    run.enabled().is_empty() && !some_go_round(run) || run.ended_early()
 }
 
 /// Whether a schedule that gives everybody a turn comes to an end within a depth. The run stays there.
 fn ends_fairly(run: &mut dyn Run, depth: usize) -> Result<bool, Stop> {
     let (mut label, mut last) = (Default::default(), None);
     while !has_ended(run) {
-        if run.depth() >= depth {
+        if run.depth() >= depth || run.enabled().is_empty() {
             return Ok(false);
         }
         let enabled = run.enabled();

@@ -8,7 +8,7 @@ use mazurka_program::{GuardId, Label, ProcessId, ProcessSet, Run, Stop};
 use mazurka_trace::{HappensBefore, Trace};
 
 use crate::explore::AnyMonitor;
-use crate::rounds::{Livelock, Livelocks, Stopped, StoppedBy, Stops, Walked};
+use crate::rounds::{Livelock, Livelocks, Stopped, StoppedBy, Stops, Walked, some_go_round};
 use crate::{Counts, Ending, NotExhaustive, Options, Order, Rules, Summary};
 
 /// The most work between looks at the clock, in steps; a look costs about as much as the quickest step.
@@ -351,8 +351,13 @@ impl<'a> Walk<'a> {
         if self.run.assumed() {
             return Ending::Assumed;
         }
-        if !self.stops.is_empty() && !self.run.ended_early() {
-            return Ending::Stopped { livelock: false };
+        if !self.run.ended_early() {
+            // Whoever is stopped may let the others go on.
+            let stopped = self.stops.all().iter().any(|stopped| self.run.enabled().contains(stopped.process));
+            let go_round = some_go_round(&*self.run);
+            if !self.stops.is_empty() || go_round {
+                return Ending::Stopped { livelock: !stopped && go_round };
+            }
         }
         let mut deadlock = false;
         self.run.waiting(&mut |_, _| deadlock = true);

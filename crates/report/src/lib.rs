@@ -22,6 +22,7 @@ mod interleaving;
 #[cfg(feature = "json")]
 pub mod json;
 mod layout;
+mod livelock;
 #[cfg(feature = "progress")]
 mod progress;
 mod replay;

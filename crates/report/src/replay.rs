@@ -8,13 +8,14 @@
 use std::fmt;
 
 use mazurka_program::{
-    Divergence, DivergenceReason, Explain, Explanation, Failure, Location, Observed, Place, ProcessId,
-    Program, Schedule, Step, Stop, WaitExplanation, follow, settled,
+    Divergence, DivergenceReason, Explain, Explanation, Failure, Observed, Place, ProcessId, Program,
+    Schedule, Step, Stop, WaitExplanation, follow, settled,
 };
 
 use mazurka_trace::Trace;
 
 use crate::collect;
+use crate::livelock::livelock_of;
 
 /// A run of one schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,8 +150,8 @@ fn replay_once<R: Explain>(run: &mut R, schedule: &Schedule) -> Result<Replay, M
         Ok(())
     })?;
     let waiting = waiting(run);
-    let looping = looping(run, schedule, stop.is_some());
-    let end = end(run, &waiting, stop, &looping, &mut failures);
+    let livelock = if stop.is_none() { livelock(run, schedule) } else { None };
+    let end = end(run, &waiting, stop, livelock, &mut failures);
     Ok(Replay { steps, waiting, failures, end })
 }
 
@@ -221,26 +222,24 @@ fn waiting<R: Explain>(run: &R) -> Vec<Waiting> {
     waiting.into_iter().map(told).collect()
 }
 
-/// Who goes round and round at the end of a schedule, each with what it reads, if that is a livelock.
-fn looping<R: Explain>(
-    run: &mut R,
-    schedule: &Schedule,
-    has_stopped: bool,
-) -> Vec<(ProcessId, Vec<Location>)> {
-    if has_stopped || run.enabled().is_empty() || run.rounds().is_none() {
-        return Vec::new();
+/// The livelock that a schedule ends in, if it does.
+fn livelock<R: Explain>(run: &mut R, schedule: &Schedule) -> Option<Failure> {
+    run.rounds()?;
+    if run.enabled().is_empty() {
+        let mut goes_round = false;
+        run.waiting(&mut |process, _| goes_round |= run.goes_round(process));
+        goes_round.then_some(())?;
     }
     run.rewind(0);
-    let Ok(trace) = Trace::along(run, &schedule.steps, |_, _| {}) else { return Vec::new() };
-    let processes = mazurka_explore::livelock(run, &trace).unwrap_or_default();
-    processes.into_iter().map(|process| (process, collect::read_last(&trace, process))).collect()
+    let trace = Trace::along(run, &schedule.steps, |_, _| {}).ok()?;
+    mazurka_explore::livelock(run, &trace).then(|| livelock_of(run, &trace))
 }
 
 fn end<R: Explain>(
     run: &R,
     waiting: &[Waiting],
     stop: Option<Stop>,
-    looping: &[(ProcessId, Vec<Location>)],
+    livelock: Option<Failure>,
     failures: &mut Vec<ReplayFailure>,
 ) -> ReplayEnd {
     let steps = run.depth();
@@ -252,8 +251,8 @@ fn end<R: Explain>(
         Some(stop) => return ReplayEnd::Bound(stop.reason().to_owned()),
         None => {}
     }
-    if !looping.is_empty() {
-        failures.push(replay_failure(run, steps, collect::livelock_of(run, looping)));
+    if let Some(livelock) = livelock {
+        failures.push(replay_failure(run, steps, livelock));
         return ReplayEnd::Livelock;
     }
     if !run.enabled().is_empty() {

@@ -16,6 +16,7 @@ use mazurka_program::ProcessId;
 use super::ConvergentSearch;
 use super::store::StateId;
 use crate::Ending;
+use crate::rounds::some_go_round;
 
 /// What is known of a state.
 #[derive(Clone, Copy, Debug)]
@@ -115,7 +116,8 @@ impl ConvergentSearch<'_> {
                     self.reach(&mut components)?;
                 }
                 None => {
-                    if components.leave() {
+                    // What goes on after a false assumption is nobody's concern.
+                    if components.leave() && !self.walk.run.assumed() {
                         self.walk.end(Ending::Stopped { livelock: true })?;
                     }
                 }
@@ -154,12 +156,12 @@ impl ConvergentSearch<'_> {
             }
             steps.reverse();
         }
-        let ends = steps.is_empty();
+        let ends = steps.is_empty() && !some_go_round(&*self.walk.run);
         debug_assert_eq!(components.reached.len(), state.0 as usize);
         components.reached.push(Reached::Open(level));
         let (known, pending) = (steps.len(), components.pending.len());
         components.stack.push(Node { state, steps, known, low: level, pending, ends, leads_out: false });
-        if !self.walk.run.enabled().is_empty() {
+        if !ends || !self.walk.run.enabled().is_empty() {
             return ControlFlow::Continue(());
         }
         let ending = if self.is_new_final() { self.walk.maximal_ending() } else { Ending::Blocked };
