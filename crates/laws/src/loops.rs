@@ -9,6 +9,7 @@
 //!    have none twice.
 //! 5. The executions of `optimal`, complete and stopped, do not depend on the order of choices.
 //!
+//! Who polls goes round in the search of states; in the others it may wait meanwhile.
 //! Of `optimal+observers` law 1 is asked as far as processes know of an end.
 
 use std::collections::BTreeSet;
@@ -18,8 +19,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use mazurka_explore::{
     Algorithm, Counts, Ending, Limits, Monitor, NotExhaustive, Options, Order, Stopped, StoppedBy, explore,
 };
-use mazurka_litmus::Litmus;
 use mazurka_litmus::ast::Ast;
+use mazurka_litmus::{LabelRules, Litmus};
 use mazurka_oracle::{Deadlock, Failed, Livelock, Reachable, TooMuch, deadlock, reachable};
 use mazurka_program::{Run, State};
 use mazurka_trace::Trace;
@@ -183,7 +184,7 @@ impl LoopLaws {
     /// What a program on which all laws hold can reach, and the counts of `optimal`.
     fn checked(&self, ast: &Ast, seed: u64) -> Result<(Reachable, Counts), Checked> {
         let program = compiled(ast, self.build).ok_or(Checked::Unfit(NOT_A_PROGRAM))?;
-        let truth = match reachable(&program, MOST_STATES) {
+        let truth = match reachable(&every_poll_a_step(&program), MOST_STATES) {
             Ok(truth) if truth.cyclic => truth,
             Ok(_) => return Err(Checked::Unfit(NO_CYCLE)),
             Err(TooMuch::States) => return Err(Checked::Unfit(TOO_MANY_STATES)),
@@ -282,6 +283,11 @@ struct Search {
     /// Whether no execution may be there twice: to find that out takes longer than the search.
     once: bool,
     limits: Limits,
+}
+
+/// The same program, in which who polls goes round and does not wait.
+pub fn every_poll_a_step(program: &Litmus) -> Litmus {
+    program.clone().with_rules(LabelRules { polls_wait: false, ..LabelRules::default() })
 }
 
 /// Law 5.

@@ -63,7 +63,7 @@ pub struct Truth {
 pub enum TooMuch {
     /// More executions than allowed.
     Executions,
-    /// An execution longer than allowed.
+    /// An execution longer than allowed, or without an end.
     Steps,
     /// More states than allowed.
     States,
@@ -168,6 +168,11 @@ impl<R: Run> Search<R> {
 
     fn record(&mut self) -> Result<(), TooMuch> {
         let (truth, trace, run) = (&mut self.truth, &self.trace, &self.run);
+        let mut goes_on = false;
+        run.waiting(&mut |process, _| goes_on |= run.goes_round(process));
+        if goes_on && !run.ended_early() {
+            return Err(TooMuch::Steps);
+        }
         truth.interleavings += 1;
         if truth.interleavings > self.budget.executions {
             return Err(TooMuch::Executions);
