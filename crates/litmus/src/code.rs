@@ -194,6 +194,8 @@ pub(crate) struct Line {
     pub step: bool,
     /// Whether what it touches depends on shared values that it reads.
     pub varies: bool,
+    /// Whether it is in a `while`, so that its process may come back to it in the same local state.
+    pub in_while: bool,
     /// If it may be a poll, its number in [`Image::polls`], else [`NONE`].
     pub polls: u32,
     pub span: Span,

@@ -180,7 +180,7 @@ impl Compiler {
 
     fn emit(&mut self, instr: Instr, step: bool, varies: bool, span: Span, text: String) -> Pc {
         let at = self.here();
-        self.image.lines.push(Line { instr, step, varies, polls: NONE, span });
+        self.image.lines.push(Line { instr, step, varies, in_while: false, polls: NONE, span });
         self.image.texts.push(text);
         at
     }

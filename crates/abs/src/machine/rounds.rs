@@ -11,9 +11,18 @@ use mazurka_program::{Location, Place, ProcessId, Round, Rounds};
 use super::entity::Task;
 use super::run::AbsRun;
 
+/// So many of its last steps are looked at for where a task stood before.
+const NEAR: usize = 1024;
+
 /// Where a task stands: of each of its frames the body and the instruction.
 fn stand(task: &Task) -> impl Iterator<Item = (u32, u32)> + '_ {
     task.frames.iter().map(|frame| (frame.body, frame.pc))
+}
+
+/// Whether a task stands where it stood, with the same local variables.
+fn is_same(now: &Task, before: &Task) -> bool {
+    let slots = || now.frames.iter().zip(&before.frames).all(|(now, before)| now.slots == before.slots);
+    stand(now).eq(stand(before)) && slots()
 }
 
 impl Task {
@@ -24,26 +33,26 @@ impl Task {
 }
 
 impl AbsRun {
-    /// Whether a task stands where it stood before one of its steps.
-    fn stood_here(&self, process: ProcessId, step: u32) -> bool {
-        let before = self.machine.tasks.at(process.0, step).as_ref();
-        let now = self.machine.task(process.0);
-        before.zip(now).is_some_and(|(before, now)| stand(before).eq(stand(now)))
+    /// A task as it is, with what it was before each of its steps, the last one first.
+    fn before_steps(&self, process: ProcessId, own: &[u32]) -> impl Iterator<Item = (&Task, &Task)> {
+        let mut own = own.iter().rev().copied().peekable();
+        let changes = self.machine.tasks.before_changes(process.0);
+        let of_own = changes.filter(move |&(step, _)| own.next_if_eq(&step).is_some());
+        of_own.filter_map(move |(_, before)| Some((&**self.machine.task(process.0)?, &**before.as_ref()?)))
     }
 }
 
 impl Rounds for AbsRun {
     fn rounds(&self, process: ProcessId, own: &[u32], with: &mut dyn FnMut(Round) -> ControlFlow<()>) {
-        for (steps, &step) in own.iter().rev().enumerate() {
-            let is_back = self.stood_here(process, step);
-            if is_back && with(Round { steps: steps + 1, restored: false }).is_break() {
+        for (steps, (now, before)) in self.before_steps(process, own).take(NEAR).enumerate() {
+            if is_same(now, before) && with(Round { steps: steps + 1, restored: false }).is_break() {
                 return;
             }
         }
     }
 
     fn arrivals(&self, process: ProcessId, own: &[u32]) -> usize {
-        1 + own.iter().filter(|&&step| self.stood_here(process, step)).count()
+        1 + self.before_steps(process, own).filter(|(now, before)| stand(now).eq(stand(before))).count()
     }
 
     fn describe(&self, process: ProcessId, _own: &[u32]) -> String {

@@ -11,18 +11,32 @@ use super::process::Core;
 use super::{LitmusRun, Machine};
 use crate::code::Image;
 
+/// So many steps of a process are looked at one by one. Of those before, one in so many is, and only to be
+/// compared as part of a whole state: so long loops cost little, and every one is found some day.
+const NEAR: usize = 256;
+
 impl Rounds for LitmusRun {
     fn rounds(&self, process: ProcessId, own: &[u32], with: &mut dyn FnMut(Round) -> ControlFlow<()>) {
         let (image, machine) = (&*self.image, &self.machine);
-        let mut way = Way { machine, image, process: process.0, held: 0, restored: true, cells: Vec::new() };
-        for (steps, &step) in own.iter().rev().enumerate() {
-            way.add(step as usize);
-            // Whoever holds locks keeps others from going on: rounds end where the fewest are held.
-            if way.held < 0 {
-                return;
+        let is_back = |step: u32| machine.was_same(process.0, step as usize);
+        let (far, near) = own.split_at(own.len().saturating_sub(NEAR));
+        if near.iter().any(|&step| is_back(step)) {
+            let mut way =
+                Way { machine, image, process: process.0, held: 0, restored: true, cells: Vec::new() };
+            for (steps, &step) in near.iter().rev().enumerate() {
+                way.add(step as usize);
+                // Whoever holds locks keeps others from going on: rounds end where the fewest are held.
+                if way.held < 0 {
+                    return;
+                }
+                let round = Round { steps: steps + 1, restored: way.restores() };
+                if is_back(step) && with(round).is_break() {
+                    return;
+                }
             }
-            let is_back = machine.was_same(process.0, step as usize);
-            if is_back && with(Round { steps: steps + 1, restored: way.restores() }).is_break() {
+        }
+        for (at, &step) in far.iter().enumerate().step_by(NEAR).rev() {
+            if is_back(step) && with(Round { steps: own.len() - at, restored: false }).is_break() {
                 return;
             }
         }
