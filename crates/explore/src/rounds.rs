@@ -16,7 +16,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use mazurka_program::{ProcessId, ProcessSet, Run, Stop};
+use mazurka_program::{Access, ProcessId, ProcessSet, Run, Stop};
 use mazurka_trace::{HappensBefore, Trace};
 
 crate::rules::switches! {
@@ -309,30 +309,34 @@ pub fn livelock<R: Run>(run: &mut R, trace: &Trace) -> bool {
     decided == Ok(Livelock::Yes)
 }
 
-/// Whether every stopped process would go its own round again, whatever the others do: nobody else has written
-/// since what the round touches, and none writes what another one's round touches or somebody waits for.
+/// Whether every stopped process would go its own round again, whatever the others do: no step of it could have
+/// come out otherwise, nobody else has written since what the round touches, and none writes what another one's
+/// round touches or somebody waits for.
 fn go_on_alone(run: &dyn Run, trace: &Trace, stopped: &[Stopped]) -> bool {
-    let touches = |k: usize, writes_only: bool, access: mazurka_program::Access| {
-        let touched = trace.accesses(k).iter().filter(|touched| !writes_only || !touched.kind.is_read());
-        touched.into_iter().any(|touched| touched.overlaps(access))
-    };
     let mut awaited = Vec::new();
     run.waiting(&mut |_, guard| awaited.extend(guard.map(|guard| guard.location)));
+    let touches = |k: usize, access: Access| trace.accesses(k).iter().any(|touched| touched.overlaps(access));
+    let writes = |k: usize, access: Access| {
+        let mut written = trace.accesses(k).iter().filter(|touched| !touched.kind.is_read());
+        written.any(|written| written.overlaps(access))
+    };
     stopped.iter().all(|one| {
-        let round = one.round(trace);
-        let accesses =
-            round.iter().flat_map(|&k| trace.accesses(k as usize).iter().map(move |&a| (k as usize, a)));
-        matches!(one.by, StoppedBy::OwnRound(_))
-            && accesses.into_iter().all(|(position, access)| {
-                let is_others = |k: usize| trace.process(k) != one.process;
-                let undisturbed = !(position..trace.len()).any(|k| is_others(k) && touches(k, true, access));
-                let writes = !access.kind.is_read();
-                let others = stopped.iter().filter(|other| other.process != one.process);
-                let mut rounds = others.flat_map(|other| other.round(trace));
-                let unnoticed = !writes
-                    || !(rounds.any(|&k| touches(k as usize, false, access))
-                        || access.locations().any(|location| awaited.contains(&location)));
-                undisturbed && unnoticed
+        let is_repeated = |k: usize, access: Access| {
+            let mut since = (k..trace.len()).filter(|&later| trace.process(later) != one.process);
+            !since.any(|later| writes(later, access))
+        };
+        let is_unnoticed = |access: Access| {
+            let others = stopped.iter().filter(|other| other.process != one.process);
+            let mut rounds = others.flat_map(|other| other.round(trace));
+            !rounds.any(|&k| touches(k as usize, access))
+                && !access.locations().any(|location| awaited.contains(&location))
+        };
+        let is_own = matches!(one.by, StoppedBy::OwnRound(_));
+        is_own
+            && one.round(trace).iter().map(|&k| k as usize).all(|k| {
+                let mut accesses = trace.accesses(k).iter().copied();
+                trace.alternatives(k) == 1
+                    && accesses.all(|a| is_repeated(k, a) && (a.kind.is_read() || is_unnoticed(a)))
             })
     })
 }
