@@ -35,9 +35,9 @@ pub(crate) fn program(random: &mut Random) -> Ast {
     if shared.condvar {
         text += "condvar c0;\n";
     }
-    for process in 0..processes {
+    for (process, name) in PROCESSES.into_iter().take(processes).enumerate() {
         let body = Writer { random, shared, process, in_loop: false }.body();
-        text += &format!("process {} {{ let r = 0; let q = 0; {body} }}\n", PROCESSES[process]);
+        text += &format!("process {name} {{ let r = 0; let q = 0; {body} }}\n");
     }
     writer::program(text)
 }

@@ -3,10 +3,10 @@
 //! 1. Complete executions end in exactly the states in which nobody can go on, in exactly the deadlocks, and
 //!    exactly what can fail does.
 //! 2. A livelock is told exactly if some state has no way to an end.
-//! 3. The search ends, and says that it looked at everything. No execution is longer than twice what processes
-//!    can do without coming to a state again, each by itself.
-//! 4. `optimal` has no execution twice, complete or stopped, and blocks nothing; `source` and `source+context`
-//!    have none twice.
+//! 3. The search ends, and says that it looked at everything. No execution is longer than twice what
+//!    processes can do without coming to a state again, each by itself.
+//! 4. `optimal` has no execution twice, complete or stopped, and blocks nothing; `source` and
+//!    `source+context` have none twice.
 //! 5. The executions of `optimal`, complete and stopped, do not depend on the order of choices.
 //!
 //! Who polls goes round in the search of states; in the others it may wait meanwhile.
@@ -45,11 +45,12 @@ const LIMITS: Limits =
 /// No process comes so often to one place: a search that lets it does not end.
 const MOST_UNROLLED: usize = 200;
 
-/// Algorithms that may have many more executions than `optimal` are given up sooner, and nothing is said then.
+/// Algorithms that may have many more executions than `optimal` are given up sooner: a program counts all the
+/// same, and the summary tells how many each has judged.
 const FEW_EXECUTIONS: Limits = Limits { executions: Some(200), ..LIMITS };
 
-/// `convergent` goes through all states where there is a cycle, perhaps all in a row, and ends executions where
-/// a step leads to a known one.
+/// `convergent` goes through all states where there is a cycle, perhaps all in a row, and ends executions
+/// where a step leads to a known one.
 const BY_STATES: Limits = Limits { executions: None, depth: MOST_STATES, ..LIMITS };
 
 /// Why a program is left out.
@@ -93,6 +94,17 @@ struct Tally {
     failures: AtomicU64,
     states: AtomicU64,
     stopped: AtomicU64,
+    /// How many each of [`JUDGED`] has searched to the end.
+    judged: [AtomicU64; JUDGED.len()],
+}
+
+/// A program on which all laws hold.
+struct Held {
+    truth: Reachable,
+    /// Of `optimal`.
+    counts: Counts,
+    /// The algorithms that have searched it to the end, in all orders.
+    judged: Vec<Algorithm>,
 }
 
 impl Loops {
@@ -112,9 +124,9 @@ impl FuzzTarget for Loops {
     fn check(&self, ast: &Ast, seed: u64) -> Checked {
         match self.laws.checked(ast, seed) {
             Err(checked) => checked,
-            Ok((truth, counts)) => {
-                self.tally.add(&truth, &counts);
-                Checked::Holds(counts.complete as usize)
+            Ok(held) => {
+                self.tally.add(&held);
+                Checked::Holds(held.counts.complete as usize)
             }
         }
     }
@@ -125,17 +137,21 @@ impl FuzzTarget for Loops {
 
     fn summary(&self, outcome: &Outcome<Ast>) -> String {
         let Outcome { held, mutants, classes, .. } = outcome;
-        let Tally { by_processes, livelocks, deadlocks, failures, states, stopped, .. } = &self.tally;
+        let Tally { by_processes, livelocks, deadlocks, failures, states, stopped, judged } = &self.tally;
         let (seconds, rest) = (outcome.time.as_secs_f64(), outcome.unfit_lines("left out"));
-        let algorithms = self.laws.only.map_or_else(|| Algorithm::list(JUDGED), |only| only.to_string());
+        let judged = JUDGED.iter().zip(judged).map(|(algorithm, count)| (algorithm, count.load(Relaxed)));
+        let judged = judged.filter(|(_, count)| *count > 0);
+        let judged: Vec<String> = judged.map(|(algorithm, count)| format!("{algorithm} {count}")).collect();
         let number = |count: &AtomicU64| count.load(Relaxed);
         let [.., two, three, four] = by_processes.each_ref().map(number);
         format!(
-            "{held} programs with cycles ({mutants} mutants of the corpus; {two} of two processes, {three} of \
-             three, {four} of four or more) in {seconds:.1} s under {algorithms}, optimal in {} orders\n\
+            "{held} programs with cycles ({mutants} mutants of the corpus; {two} of two processes, \
+             {three} of three, {four} of four or more) in {seconds:.1} s, under optimal in {} orders\n\
+             searched to the end: {}\n\
              {} states, {classes} complete and {} stopped executions\n\
              {} can livelock, {} deadlock, {} fail otherwise{rest}",
             self.laws.orders + 1,
+            judged.join(", "),
             number(states),
             number(stopped),
             number(livelocks),
@@ -151,7 +167,7 @@ impl FuzzTarget for Loops {
 }
 
 impl Tally {
-    fn add(&self, truth: &Reachable, counts: &Counts) {
+    fn add(&self, Held { truth, counts, judged }: &Held) {
         let count = |tally: &AtomicU64, number: u64| _ = tally.fetch_add(number, Relaxed);
         count(&self.by_processes[truth.processes.min(4)], 1);
         count(&self.livelocks, u64::from(truth.livelock == Livelock::Yes));
@@ -159,6 +175,8 @@ impl Tally {
         count(&self.failures, u64::from(!truth.failures.is_empty()));
         count(&self.states, truth.states as u64);
         count(&self.stopped, counts.stopped);
+        let judged = JUDGED.iter().zip(&self.judged).filter(|(algorithm, _)| judged.contains(algorithm));
+        judged.for_each(|(_, tally)| count(tally, 1));
     }
 }
 
@@ -176,13 +194,13 @@ impl LoopLaws {
     /// Checks all laws on a program with loops. The seed draws orders.
     pub fn check(&self, ast: &Ast, seed: u64) -> Checked {
         match self.checked(ast, seed) {
-            Ok((_, counts)) => Checked::Holds(counts.complete as usize),
+            Ok(held) => Checked::Holds(held.counts.complete as usize),
             Err(checked) => checked,
         }
     }
 
-    /// What a program on which all laws hold can reach, and the counts of `optimal`.
-    fn checked(&self, ast: &Ast, seed: u64) -> Result<(Reachable, Counts), Checked> {
+    /// Checks all laws on a program with loops; what it is, if they hold.
+    fn checked(&self, ast: &Ast, seed: u64) -> Result<Held, Checked> {
         let program = compiled(ast, self.build).ok_or(Checked::Unfit(NOT_A_PROGRAM))?;
         let truth = match reachable(&every_poll_a_step(&program), MOST_STATES) {
             Ok(truth) if truth.cyclic => truth,
@@ -191,12 +209,12 @@ impl LoopLaws {
             Err(_) => return Err(Checked::TooLarge),
         };
         let counts = self.optimal(&program, &truth, seed)?;
-        self.others(&program, &truth, seed)?;
-        Ok((truth, counts))
+        let judged = self.others(&program, &truth, seed)?;
+        Ok(Held { truth, counts, judged })
     }
 
-    /// The laws of `optimal`, in all orders; its counts. In two orders executions are compared as classes, which
-    /// takes longer than the search: in the first one is found out how many there are.
+    /// The laws of `optimal`, in all orders; its counts. In two orders executions are compared as classes,
+    /// which takes longer than the search: in the first one is found out how many there are.
     fn optimal(&self, program: &Litmus, truth: &Reachable, seed: u64) -> Result<Counts, Checked> {
         let orders: Vec<u64> = (0..=self.orders).rev().collect();
         let mut first: Option<Counts> = None;
@@ -222,8 +240,10 @@ impl LoopLaws {
         first.ok_or(Checked::TooLarge)
     }
 
-    /// The laws of the other algorithms.
-    fn others(&self, program: &Litmus, truth: &Reachable, seed: u64) -> Result<(), Checked> {
+    /// The laws of the other algorithms; those that have looked at everything, `optimal` among them.
+    fn others(&self, program: &Litmus, truth: &Reachable, seed: u64) -> Result<Vec<Algorithm>, Checked> {
+        let mut judged = JUDGED.to_vec();
+        judged.retain(|&algorithm| self.asks(algorithm));
         let table: [(Algorithm, &[u64]); 5] = [
             (Algorithm::Naive, &[0]),
             (Algorithm::Source, &[0, 3]),
@@ -231,15 +251,21 @@ impl LoopLaws {
             (Algorithm::Convergent, &[0, 5]),
             (Algorithm::OptimalObservers, &[6]),
         ];
-        let asked = |algorithm| self.only.is_none_or(|only| only == algorithm);
-        for (algorithm, order) in in_orders(seed.wrapping_mul(59), &table).filter(|(a, _)| asked(*a)) {
+        for (algorithm, order) in in_orders(seed.wrapping_mul(59), &table).filter(|(a, _)| self.asks(*a)) {
             let broken = |law| Checked::Breaks(Broken::by(algorithm, order)(law));
             let once = order == Order::Natural && algorithm == Algorithm::Source
                 || algorithm == Algorithm::SourceContext;
             let limits = if algorithm == Algorithm::Convergent { BY_STATES } else { FEW_EXECUTIONS };
-            self.obeys(program, truth, algorithm, order, Search { once, limits }).map_err(broken)?;
+            let search = Search { once, limits };
+            if self.obeys(program, truth, algorithm, order, search).map_err(broken)?.is_none() {
+                judged.retain(|&other| other != algorithm);
+            }
         }
-        Ok(())
+        Ok(judged)
+    }
+
+    fn asks(&self, algorithm: Algorithm) -> bool {
+        self.only.is_none_or(|only| only == algorithm) || algorithm == Algorithm::Optimal
     }
 
     /// Laws 1 to 4 for one algorithm in one order; what it showed, or none if there is too much to look at.
@@ -323,8 +349,8 @@ impl Seen {
         self.fails(truth)
     }
 
-    /// The same as far as processes know of it: neither what shared variables hold at the end nor the order of
-    /// messages that nobody took is part of a class modulo observers.
+    /// The same as far as processes know of it: neither what shared variables hold at the end nor the order
+    /// of messages that nobody took is part of a class modulo observers.
     fn knows(&self, truth: &Reachable) -> Result<(), String> {
         let locals = |ends: &BTreeSet<State>| ends.iter().map(|state| state.local.clone()).collect();
         if !truth.sends {

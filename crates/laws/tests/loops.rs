@@ -91,8 +91,8 @@ fn states_are_counted() {
 #[test]
 fn known_numbers() {
     for (name, complete, stopped, stopped_waiting) in [
-        // Whoever takes the lock first: the others try in vain meanwhile, both, one of them (2 ways), or none;
-        // then the second one takes it (2 ways), and the third tries in vain or not.
+        // Whoever takes the lock first: the others try in vain meanwhile, both, one of them (2 ways), or
+        // none; then the second one takes it (2 ways), and the third tries in vain or not.
         ("spin_lock", 6, 15, 0),
         // The writer comes before both, between them (2 ways), or after both (2 ways).
         ("two_poll_one_mutex", 2, 4, 4),

@@ -2,8 +2,8 @@
 //!
 //! What the algorithms are measured against. It uses no clock, no race, no sleep set: it tries every enabled
 //! process and every outcome at every node, and compares the executions by keys computed pair by pair from
-//! their labels ([`mazurka_trace::equivalence`]). Programs whose executions need not end are searched state by
-//! state instead ([`reachable`]).
+//! their labels ([`mazurka_trace::equivalence`]). Programs whose executions need not end are searched state
+//! by state instead ([`reachable`]).
 
 mod states;
 

@@ -86,7 +86,8 @@ struct Search<R> {
 }
 
 impl<R: Run> Search<R> {
-    /// Goes along paths as far as states are new: the steps of each state that are left to take lie on a stack.
+    /// Goes along paths as far as states are new: the steps of each state that are left to take lie on a
+    /// stack.
     fn go(&mut self) -> Result<(), TooMuch> {
         self.enter()?;
         self.note_failures(0);
