@@ -77,7 +77,8 @@ impl Programs {
             let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("c").join(format!("{program}.c"));
             let flags = arguments.split(' ').filter(|word| !word.starts_with("--races")).map(str::to_owned);
             let compiler = compiler.map(str::to_owned);
-            let request = Request { sources: vec![source], flags: flags.collect(), compiler, colour: false };
+            let request =
+                Request { sources: vec![source], flags: flags.collect(), compiler, ..Request::default() };
             build(&request, &stub_assembly()).unwrap_or_else(|error: BuildError| panic!("{program}: {error}"))
         });
         let races = if arguments.contains("--races=sc") { Races::Sc } else { Races::Report };

@@ -36,6 +36,13 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Print the man page of mazurka
     Man,
+    /// Compile C for a build, so that what it makes can be checked: CC="mazurka cc" make, then mazurka check
+    /// ./program
+    #[command(disable_help_flag = true)]
+    Cc(CompileArgs),
+    /// The same for C++: CXX="mazurka c++"
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx(CompileArgs),
 }
 
 impl Command {
@@ -45,7 +52,9 @@ impl Command {
             Command::Check(arguments) => arguments.json,
             Command::Compare(arguments) => arguments.json,
             Command::Algorithms(arguments) => arguments.json,
-            Command::Print(_) | Command::Completions(_) | Command::Man => false,
+            Command::Print(_) | Command::Completions(_) | Command::Man | Command::Cc(_) | Command::Cxx(_) => {
+                false
+            }
         }
     }
 
@@ -178,6 +187,15 @@ pub struct CompareArgs {
     /// Options for the front end, after --: listed below; for C those of the compiler too
     #[arg(last = true, value_name = "FRONT-END OPTIONS")]
     pub front_end: Vec<String>,
+}
+
+/// Arguments of `cc` and `c++`.
+#[derive(Debug, Args)]
+pub struct CompileArgs {
+    /// What the compiler is given; the environment variables MAZURKA_CC and MAZURKA_CXX name others than cc
+    /// and c++
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS OF THE COMPILER")]
+    pub words: Vec<String>,
 }
 
 /// Arguments of `print`.

@@ -92,6 +92,7 @@ impl Check<'_> {
             })?,
             None => self.search(target, subject, &mut recorder)?,
         };
+        report.reason = report.reason.take().or_else(|| target.left_out());
         target.add_to(&mut report)?;
         executions.add_to(program, &mut recorder, &mut report)?;
         Ok(report)

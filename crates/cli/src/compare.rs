@@ -81,7 +81,9 @@ pub fn row<T: Target>(target: &T, algorithm: Algorithm, options: &Options) -> Co
         interrupt::asked()
     };
     target.limit(&options.limits);
-    comparison_row(target.program(), algorithm, options, Some(watch))
+    let mut row = comparison_row(target.program(), algorithm, options, Some(watch));
+    row.reason = row.reason.or_else(|| target.left_out());
+    row
 }
 
 fn options(arguments: &CompareArgs, algorithm: Algorithm) -> Options {

@@ -23,6 +23,11 @@ pub trait FrontEnd: Sync {
     /// The extensions of its files.
     fn extensions(&self) -> &'static [&'static str];
 
+    /// Whether a file is one of its, other than by the extension.
+    fn knows(&self, _file: &Path) -> bool {
+        false
+    }
+
     /// Whether a program may have several files.
     fn takes_several_files(&self) -> bool {
         true
@@ -85,6 +90,11 @@ pub trait Target {
     /// Called before each search. Front ends whose steps take no time to speak of need not know of limits.
     fn limit(&self, _limits: &Limits) {}
 
+    /// Why a search that came to its end has not looked at everything all the same, if it has not.
+    fn left_out(&self) -> Option<String> {
+        None
+    }
+
     /// Adds what the front end knows: notes and warnings.
     fn add_to(&self, _report: &mut Report) -> Result<(), CommandError> {
         Ok(())
@@ -142,7 +152,8 @@ pub fn of_file(file: &Path) -> Result<&'static dyn FrontEnd, CommandError> {
         return Err(CommandError::input(format!("{name}: this is a directory, not a file")).at(name));
     }
     let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let known = FRONT_ENDS.into_iter().find(|front_end| front_end.extensions().contains(&extension));
+    let mut front_ends = FRONT_ENDS.into_iter();
+    let known = front_ends.find(|it| it.extensions().contains(&extension) || it.knows(file));
     known.ok_or_else(|| CommandError::unsupported(format!("{name}: {}", not_known(extension))).at(name))
 }
 

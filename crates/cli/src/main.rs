@@ -10,6 +10,7 @@ mod args;
 mod attend;
 mod check;
 mod compare;
+mod compile_commands;
 mod completions;
 mod error;
 mod executions;
@@ -30,6 +31,7 @@ use clap::Parser;
 
 use args::{Cli, Command};
 use error::CommandError;
+use mazurka_native::driver::Driver;
 use native::Worker;
 
 fn main() -> ExitCode {
@@ -56,6 +58,8 @@ fn run(command: &Command, worker: Option<&Worker>) -> Result<u8, CommandError> {
         Command::Algorithms(arguments) => algorithms::run(arguments),
         Command::Completions(arguments) => completions::run(arguments),
         Command::Man => man::run(),
+        Command::Cc(arguments) => native::compile(Driver::C, &arguments.words),
+        Command::Cxx(arguments) => native::compile(Driver::Cxx, &arguments.words),
     }
 }
 

@@ -124,7 +124,7 @@ impl CPrograms {
             sources: vec![path.clone()],
             flags: vec!["-w".to_owned()],
             compiler: self.compiler.clone(),
-            colour: false,
+            ..Request::default()
         };
         let built = build(&request, &stub_assembly()).map_err(|error| told(&error))?;
         // What could not be compiled stays there to be looked at.

@@ -12,7 +12,10 @@
 //! `data-race`. Tell reads and writes apart by [`with`](UnsafeCell::with) and
 //! [`with_mut`](UnsafeCell::with_mut): [`get`](UnsafeCell::get) can't know what becomes of its pointer, and
 //! counts as a read.
+//!
+//! The other cells of [`std::cell`] belong to one thread, and are those of the standard library.
 
+pub use std::cell::{BorrowError, BorrowMutError, Cell, LazyCell, OnceCell, Ref, RefCell, RefMut};
 use std::fmt;
 use std::panic::Location as Caller;
 
@@ -33,6 +36,12 @@ impl<T> UnsafeCell<T> {
     #[track_caller]
     pub const fn new(value: T) -> UnsafeCell<T> {
         UnsafeCell { object: Object::new(), value: std::cell::UnsafeCell::new(value) }
+    }
+
+    /// The value, of a cell that need not be there yet: no access is noted.
+    pub const fn raw_get(this: *const UnsafeCell<T>) -> *mut T {
+        let value = std::mem::offset_of!(UnsafeCell<T>, value);
+        this.wrapping_byte_add(value).cast::<T>().cast_mut()
     }
 
     /// The value, for its last owner.

@@ -397,6 +397,13 @@ impl Plan {
                 place.line()
             ));
         }
+        if let Some(place) = self.task.heartbeat.clock_place() {
+            report.inner.notes.push(format!(
+                "{}:{} looks at a clock: it shows one of the times that it could",
+                place.file(),
+                place.line()
+            ));
+        }
         self.save(&mut report);
         if self.task.verbosity != Verbosity::Off {
             eprintln!("{}", report.text().lines().take(2).collect::<Vec<_>>().join("\n"));

@@ -48,9 +48,9 @@
 //! Outside of a check all types behave as `std`'s do, so there is nothing to switch by `--cfg`.
 //!
 //! # What a closure must keep to
-//! * It does the same each time it is started, but for scheduling: no time, no random numbers, nothing left
-//!   behind by an earlier execution. [`choose`] gives numbers that are tried one and all. What is not
-//!   repeated is reported.
+//! * It does the same each time it is started, but for scheduling: no time but that of [`time::Instant`], no
+//!   random numbers, nothing left behind by an earlier execution. [`choose`] gives numbers that are tried one
+//!   and all. What is not repeated is reported.
 //! * Modelled objects are made within it, or are statics: these begin anew in each execution.
 //! * Threads wait for each other by modelled operations only. A lock of `std` that is held over a modelled
 //!   operation, and wanted by another modelled thread, hangs; that is reported. Thread-local variables of
@@ -69,7 +69,9 @@ pub mod future;
 pub mod hint;
 pub mod mailbox;
 pub mod sync;
+pub mod task;
 pub mod thread;
+pub mod time;
 
 mod checker;
 mod origin;

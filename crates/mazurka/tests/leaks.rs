@@ -343,3 +343,19 @@ mod memory {
         });
     }
 }
+
+#[test]
+fn a_pointer_that_nobody_takes_back_is_never_dropped() {
+    let program = |taken_back: bool| {
+        run(move || {
+            let pointer = Arc::into_raw(Arc::new(Mutex::new(0)));
+            if taken_back {
+                // SAFETY: it is the handle that was made a pointer.
+                #[allow(unsafe_code)]
+                drop(unsafe { Arc::from_raw(pointer) });
+            }
+        })
+    };
+    assert!(program(true).is_pass());
+    assert_leaks(&program(false), "is never dropped");
+}

@@ -2,13 +2,17 @@
 //! binary again.
 
 mod arc_counts;
+mod arc_random;
+mod arc_raw;
 mod arcs;
 mod bombs;
 mod brute;
 mod channel_edges;
 mod channels;
+mod clock;
 mod crashes;
 mod environment;
+mod exposed;
 mod futures;
 mod leftovers;
 mod mailboxes;
@@ -22,6 +26,7 @@ mod regressions;
 mod reports;
 mod spin;
 mod spurious;
+mod std_api;
 mod strangers;
 mod structures;
 mod sync;

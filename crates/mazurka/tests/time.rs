@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mazurka::sync::Arc;
-use mazurka::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use mazurka::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use mazurka::sync::mpsc::channel;
 use mazurka::{Checker, Report, thread};
 
@@ -97,4 +97,28 @@ fn a_failure_is_told_when_its_time_is_up() {
     let failure = report.failures().next().expect("a failure");
     assert_eq!((failure.kind(), failure.message()), ("panic", "told"), "{report}");
     assert!(failure.schedule().is_some() && report.text().contains("fetch_add"), "{report}");
+}
+
+static ROUNDS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+/// Executions in which it is only tried what a step would do are brought to an end: who spins there lets the
+/// others run.
+#[test]
+fn nobody_spins_where_nobody_looks() {
+    let report = Checker::new().run(|| {
+        let lock = Arc::new(AtomicBool::new(false));
+        let threads = [0; 3].map(|_| {
+            let lock = lock.clone();
+            thread::spawn(move || {
+                while lock.compare_exchange(false, true, SeqCst, SeqCst).is_err() {
+                    ROUNDS.fetch_add(1, SeqCst);
+                }
+                lock.store(false, SeqCst);
+            })
+        });
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    assert!(report.is_pass(), "{report}");
+    let rounds = ROUNDS.load(SeqCst) as u64;
+    assert!(rounds < 100 * report.executions(), "{rounds} rounds of {report}");
 }

@@ -9,5 +9,6 @@ mod runtime_orders;
 mod runtime_primitives;
 mod runtime_snapshots;
 mod runtime_speed;
+mod runtime_steps;
 mod runtime_support;
 mod runtime_traps;

@@ -67,6 +67,8 @@ pub struct ReplayStep {
     pub note: Option<String>,
     /// Where in the source.
     pub place: Option<Place>,
+    /// Whether it is of the insides of a library.
+    pub internal: bool,
 }
 
 impl ReplayStep {
@@ -74,7 +76,8 @@ impl ReplayStep {
     pub fn new<R: Explain>(run: &R, told: Explanation) -> ReplayStep {
         let Explanation { process, operation, reads, writes, note, place } = told;
         let path = run.names().display(process).to_string();
-        ReplayStep { process: path, name: run.process_name(process), operation, reads, writes, note, place }
+        let (name, internal) = (run.process_name(process), run.told_internal());
+        ReplayStep { process: path, name, operation, reads, writes, note, place, internal }
     }
 }
 

@@ -47,6 +47,7 @@ pub(crate) struct Heartbeat {
     depth: AtomicUsize,
     members: Mutex<Vec<ThreadEntry>>,
     weak_ordering: AtomicPtr<Caller<'static>>,
+    clock: AtomicPtr<Caller<'static>>,
     counts: Mutex<Counts>,
     given_up: AtomicBool,
     time_is_up: AtomicBool,
@@ -160,6 +161,11 @@ impl Heartbeat {
     /// An ordering weaker than `SeqCst` was used there.
     pub(crate) fn weak_ordering(&self, place: CallSite) {
         self.weak_ordering.store(ptr::from_ref(place).cast_mut(), Relaxed);
+    }
+
+    /// A clock was looked at there.
+    pub(crate) fn time(&self, place: CallSite) {
+        self.clock.store(ptr::from_ref(place).cast_mut(), Relaxed);
     }
 
     /// How far the search is. Gives whether nobody waits for it any more.
@@ -280,6 +286,12 @@ impl Heartbeat {
     pub(crate) fn weak_place(&self) -> Option<CallSite> {
         // SAFETY: as above.
         unsafe { self.weak_ordering.load(Relaxed).as_ref() }
+    }
+
+    /// Where a clock was looked at.
+    pub(crate) fn clock_place(&self) -> Option<CallSite> {
+        // SAFETY: as above.
+        unsafe { self.clock.load(Relaxed).as_ref() }
     }
 
     pub(crate) fn counts(&self) -> Counts {

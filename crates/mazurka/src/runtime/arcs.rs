@@ -10,6 +10,11 @@
 //! from weak ones, which are passed over: of these the second location is read. (That a weak one was the last
 //! makes no difference to anybody.) Where nobody looks and the last drop does no operations, none of these
 //! are events: then nothing that a process can observe depends on them.
+//!
+//! A handle that was made a raw pointer lives on without anybody who has it: it is kept with the others of
+//! its `Arc`, until somebody makes a handle of a pointer again and is given the one that was kept last. Which
+//! one that is depends on the order of all who keep and take, so there is a location for them: whatever is
+//! done with raw pointers of one `Arc` is dependent.
 
 use std::panic::Location as Caller;
 
@@ -28,6 +33,18 @@ pub(crate) struct Arcs {
     pub(super) followed: FxHashSet<&'static str>,
     /// By the address of what they share.
     handles: FxHashMap<usize, Vec<Handle>>,
+    /// The same, for handles that are raw pointers.
+    raw: FxHashMap<usize, Raw>,
+    /// By the address of what they share: the type of handles that are not followed and became raw pointers.
+    raw_types: FxHashMap<usize, &'static str>,
+}
+
+/// The handles of an `Arc` that are raw pointers.
+struct Raw {
+    /// Updated by whoever does something with raw pointers.
+    location: Location,
+    strong: Vec<Location>,
+    weak: Vec<Location>,
 }
 
 /// What is released by the end of a strong handle, to who comes last,
@@ -39,10 +56,15 @@ const BY_WEAK: u32 = 1;
 /// standard library.
 const COMPLETED: u32 = 2;
 
+/// Which of the handles it is that are made from another one, in words that are the same in all searches: the
+/// process that made it, as a path in the creation tree, and its number among what that made.
+type Birth = (Vec<u32>, u32);
+
 /// A handle that lives or lived.
 struct Handle {
-    /// From the first handle of all down to this one: their locations. Handles are kept in this order.
-    path: Vec<Location>,
+    /// From the first handle of all, which has none, down to this one: how they were made. Handles are kept in
+    /// this order.
+    path: Vec<Birth>,
     location: Location,
     /// What was made from it.
     children: Location,
@@ -55,6 +77,8 @@ struct Handle {
 impl Reset for Arcs {
     fn reset(&mut self) {
         self.handles.clear();
+        self.raw.clear();
+        self.raw_types.clear();
     }
 }
 
@@ -76,6 +100,16 @@ pub(crate) enum Deed {
     Upgrade,
     /// What it is a handle of has been made: from now on it lives.
     Complete,
+    /// It becomes a raw pointer.
+    Keep,
+    /// A raw pointer becomes a handle.
+    Take {
+        strong: bool,
+    },
+    /// There is one strong raw pointer more.
+    KeepAnother,
+    /// A handle that the standard library has had is followed from now on, beside those that are.
+    Adopt,
 }
 
 /// An operation on a handle.
@@ -120,10 +154,12 @@ impl Runtime {
 
     fn root_handle(&mut self, address: usize, alive: bool, made: &'static Caller<'static>) -> Location {
         let (location, children) = self.two_locations(self.execution.schedule.running);
+        let raw = self.make(self.execution.schedule.running, OwnKind::Handle);
         let handles = self.execution.arcs.handles.entry(address).or_default();
         // Something else may have lived there.
         handles.clear();
-        handles.push(Handle { path: vec![location], location, children, strong: true, alive, made });
+        handles.push(Handle { path: Vec::new(), location, children, strong: true, alive, made });
+        self.execution.arcs.raw.insert(address, Raw { location: raw, strong: Vec::new(), weak: Vec::new() });
         location
     }
 
@@ -136,14 +172,49 @@ impl Runtime {
         strong: bool,
         made: &'static Caller<'static>,
     ) -> Location {
+        let birth = (self.search.names.path(process), self.process(process).made[OwnKind::Handle as usize]);
         let (location, children) = self.two_locations(process);
         let handles = self.execution.arcs.handles.entry(address).or_default();
         let parent = handles.iter().find(|handle| handle.location == parent);
         let mut path = parent.map_or(Vec::new(), |parent| parent.path.clone());
-        path.push(location);
+        path.push(birth);
         let at = handles.partition_point(|handle| handle.path < path);
         handles.insert(at, Handle { path, location, children, strong, alive: true, made });
         location
+    }
+
+    /// The first handle of what lives at an address, which may have been dropped. That there is one must not
+    /// depend on what others do: it is known as long as the value lives, be it by handles of the standard
+    /// library's alone.
+    pub(crate) fn root_of(&self, address: usize) -> Option<Location> {
+        Some(self.execution.arcs.handles.get(&address)?.first()?.location)
+    }
+
+    /// What lived at an address is gone, if all of its handles are.
+    pub(crate) fn forget_if_dead(&mut self, address: usize) {
+        let arcs = &mut self.execution.arcs;
+        if arcs.handles.get(&address).is_some_and(|handles| handles.iter().all(|handle| !handle.alive)) {
+            arcs.handles.remove(&address);
+            arcs.raw.remove(&address);
+        }
+    }
+
+    /// Something new lives at an address, whose handles are not followed.
+    #[inline]
+    pub(crate) fn forget_before(&mut self, address: usize) {
+        if !self.execution.arcs.handles.is_empty() {
+            self.execution.arcs.handles.remove(&address);
+        }
+    }
+
+    /// A handle that is not followed becomes a raw pointer.
+    pub(crate) fn note_raw_type(&mut self, address: usize, name: &'static str) {
+        self.execution.arcs.raw_types.insert(address, name);
+    }
+
+    /// The type of a handle that became a raw pointer without being followed.
+    pub(crate) fn raw_type(&self, address: usize) -> Option<&'static str> {
+        self.execution.arcs.raw_types.get(&address).copied()
     }
 
     fn two_locations(&mut self, process: ProcessId) -> (Location, Location) {
@@ -189,7 +260,7 @@ impl Act<'_> {
 
     /// The location of the first handle, which stands for all of them.
     fn first(&self, step: &CurrentStep<'_>) -> Location {
-        self.handles(step).first().map_or(self.handle, |handle| handle.path[0])
+        self.handles(step).first().map_or(self.handle, |handle| handle.location)
     }
 
     fn set_alive(&self, step: &mut CurrentStep<'_>, alive: bool) {
@@ -200,15 +271,35 @@ impl Act<'_> {
         }
     }
 
-    fn create(&mut self, step: &mut CurrentStep<'_>, strong: bool) {
-        let own = self.handles(step).iter().find(|handle| handle.location == self.handle);
+    fn create(&mut self, step: &mut CurrentStep<'_>, parent: Location, strong: bool) -> Location {
+        let own = self.handles(step).iter().find(|handle| handle.location == parent);
         if let Some(children) = own.map(|handle| handle.children) {
             step.touch(children, AccessKind::Update);
         }
         let (process, place) = (step.process, step.place);
-        let made = step.runtime.child_handle(process, self.address, self.handle, strong, place);
+        let made = step.runtime.child_handle(process, self.address, parent, strong, place);
         step.touch(made, AccessKind::Write);
-        self.made = Some(made);
+        made
+    }
+
+    /// As [`Act::create`], where nobody knows what it is made from: the first handle has to do. That may have
+    /// been dropped, so that others have passed it by: it is written.
+    fn adopt(&mut self, step: &mut CurrentStep<'_>, strong: bool) -> Location {
+        let first = self.first(step);
+        step.touch(first, AccessKind::Write);
+        self.create(step, first, strong)
+    }
+
+    /// The handles that are raw pointers. Who asks for them does something with them.
+    fn raw<'a>(&self, step: &'a mut CurrentStep<'_>, strong: bool) -> Option<&'a mut Vec<Location>> {
+        let location = step.runtime.execution.arcs.raw.get(&self.address)?.location;
+        step.touch(location, AccessKind::Update);
+        let raw = step.runtime.execution.arcs.raw.get_mut(&self.address)?;
+        Some(if strong { &mut raw.strong } else { &mut raw.weak })
+    }
+
+    fn keep(&self, step: &mut CurrentStep<'_>, handle: Location, strong: bool) {
+        self.raw(step, strong).into_iter().for_each(|raw| raw.push(handle));
     }
 }
 
@@ -220,7 +311,7 @@ impl Operation for Act<'_> {
             step.runtime.fail(Stop::Unsupported(message.to_owned()));
         }
         match self.deed {
-            Deed::Clone { strong } => self.create(step, strong),
+            Deed::Clone { strong } => self.made = Some(self.create(step, self.handle, strong)),
             Deed::Drop => {
                 if self.is_strong(step) {
                     self.yes = !self.finds_another(step, true);
@@ -262,7 +353,7 @@ impl Operation for Act<'_> {
                 self.yes = self.finds_another(step, true);
                 if self.yes {
                     step.acquire_part(self.first(step), COMPLETED);
-                    self.create(step, true);
+                    self.made = Some(self.create(step, self.handle, true));
                 }
                 step.varies();
             }
@@ -270,6 +361,20 @@ impl Operation for Act<'_> {
                 step.release_part(self.first(step), COMPLETED);
                 self.set_alive(step, true);
             }
+            Deed::Keep => self.keep(step, self.handle, self.is_strong(step)),
+            Deed::Take { strong } => {
+                let kept = self.raw(step, strong).and_then(Vec::pop);
+                self.made = Some(kept.unwrap_or_else(|| self.adopt(step, strong)));
+            }
+            Deed::KeepAnother => {
+                let kept = self.raw(step, true).and_then(|raw| raw.last().copied());
+                let made = match kept {
+                    Some(other) => self.create(step, other, true),
+                    None => self.adopt(step, true),
+                };
+                self.keep(step, made, true);
+            }
+            Deed::Adopt => self.made = Some(self.adopt(step, true)),
         }
         (self.really)(self.yes);
     }

@@ -28,6 +28,7 @@ struct Facts {
     news: bool,
     arcs: FxHashSet<&'static str>,
     cells: bool,
+    clocks: bool,
     ends: bool,
     groups: Vec<Vec<LocationName>>,
     /// Whether destructors panic when an execution is abandoned.
@@ -62,6 +63,7 @@ impl Runtime {
         let facts = discoveries.facts();
         self.execution.arcs.followed = facts.arcs.clone();
         self.execution.races.enabled = facts.cells;
+        self.execution.clocks.enabled = facts.clocks;
         self.search.ends_are_steps = facts.ends;
         self.search.leaves_stacks = facts.bombs;
         let groups = facts.groups.clone();
@@ -94,6 +96,11 @@ impl Runtime {
     /// From now on accesses of cells are watched.
     pub(crate) fn discover_cells(&mut self) {
         self.discover(|facts| !std::mem::replace(&mut facts.cells, true));
+    }
+
+    /// From now on clocks are kept.
+    pub(crate) fn discover_clocks(&mut self) {
+        self.discover(|facts| !std::mem::replace(&mut facts.clocks, true));
     }
 
     /// From now on the end of a thread is a step of its own. Otherwise it is part of the last one, which may

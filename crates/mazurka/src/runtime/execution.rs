@@ -116,6 +116,9 @@ impl Runtime {
         }
         let end = self.end_of(process);
         self.step.label.touch(end, AccessKind::Write);
+        if self.keeps_clocks() {
+            self.set_clock_alone(process, end, AccessKind::Write);
+        }
         if self.execution.races.enabled {
             self.execution.races.release(process, end, WHOLE);
         }

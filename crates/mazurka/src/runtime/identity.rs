@@ -25,8 +25,15 @@ const LOCATION_MASK: u64 = (1 << LOCATION_BITS) - 1;
 /// No check can name more objects than this.
 pub(crate) const MAX_LOCATIONS: u32 = LOCATION_MASK as u32;
 
-/// The word of an object that was used outside of any check.
-const OUTSIDE: u64 = u64::MAX;
+/// In an object's word: pointers lead to its memory that are none of ours.
+const EXPOSED: u64 = 1 << 63;
+/// In an object's word: it stands for memory elsewhere, see [`StandIn`]. Then it is exposed as well.
+const STANDS_IN: u64 = 1 << 62;
+/// What an object's word says whoever uses it.
+const FLAGS: u64 = EXPOSED | STANDS_IN;
+
+/// The word of an object that was used outside of any check, but for its flags.
+const OUTSIDE: u64 = !FLAGS;
 
 /// So many numbers of executions are taken at once.
 const STAMPS: u64 = 64;
@@ -40,15 +47,64 @@ pub(crate) fn new_stamps() -> Range<u64> {
 
 /// The part of each modelled object by which checks know it.
 pub(crate) struct Object {
-    /// 0 at first; else who uses the object: the stamp of an execution with a location, or [`OUTSIDE`].
+    /// Flags; and 0 at first, else who uses the object: the stamp of an execution with a location, or
+    /// [`OUTSIDE`].
     word: AtomicU64,
     created: &'static Caller<'static>,
+}
+
+/// Something that begins with its object, and stands for memory at another address.
+#[repr(C)]
+pub(crate) struct StandIn<A> {
+    pub(crate) target: usize,
+    pub(crate) atomic: A,
 }
 
 impl Object {
     #[track_caller]
     pub(crate) const fn new() -> Object {
         Object { word: AtomicU64::new(0), created: Caller::caller() }
+    }
+
+    /// That of a [`StandIn`].
+    pub(crate) const fn standing_in(created: &'static Caller<'static>) -> Object {
+        Object { word: AtomicU64::new(FLAGS), created }
+    }
+
+    /// The address of the memory that the object is about.
+    pub(crate) fn address(&self) -> usize {
+        let own = std::ptr::from_ref(self) as usize;
+        if self.word.load(Ordering::Relaxed) & STANDS_IN == 0 {
+            return own;
+        }
+        let target = std::ptr::with_exposed_provenance::<usize>(own - size_of::<usize>());
+        #[allow(unsafe_code)]
+        // SAFETY: what stands in for other memory is in a `StandIn`, whose pointer was exposed, and which has the
+        // address of that memory before what begins with the object. Both are aligned to words.
+        unsafe {
+            *target
+        }
+    }
+
+    /// Whether it stands for memory at another address.
+    #[inline]
+    pub(crate) fn stands_in(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & STANDS_IN != 0
+    }
+
+    /// Whether pointers lead to its memory that are none of ours.
+    #[inline]
+    pub(crate) fn is_exposed(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & EXPOSED != 0
+    }
+
+    pub(crate) fn set_exposed(&self) {
+        self.word.fetch_or(EXPOSED, Ordering::Relaxed);
+    }
+
+    /// Makes the next touch the first: who was alone with the memory changed what it holds.
+    pub(crate) fn begin_anew(&self) {
+        self.word.fetch_and(FLAGS, Ordering::Relaxed);
     }
 
     /// Where in the source it was made.
@@ -59,25 +115,27 @@ impl Object {
     /// The location in an execution, if it has one there.
     #[inline]
     pub(crate) fn location(&self, stamp: u64) -> Option<Location> {
-        let word = self.word.load(Ordering::Relaxed);
+        let word = self.word.load(Ordering::Relaxed) & !FLAGS;
         (word >> LOCATION_BITS == stamp).then_some(Location((word & LOCATION_MASK) as u32))
     }
 
     pub(crate) fn set_location(&self, stamp: u64, location: Location) {
-        self.word.store(stamp << LOCATION_BITS | u64::from(location.0), Ordering::Relaxed);
+        let flags = self.word.load(Ordering::Relaxed) & FLAGS;
+        self.word.store(flags | stamp << LOCATION_BITS | u64::from(location.0), Ordering::Relaxed);
     }
 
     /// Makes the next touch the first: its owner, who is alone with it, changed what it holds.
     pub(crate) fn forget(&mut self) {
         let word = self.word.get_mut();
-        if *word != OUTSIDE {
-            *word = 0;
+        if *word & !FLAGS != OUTSIDE {
+            *word &= FLAGS;
         }
     }
 
     /// Whether it was used outside of any check.
+    #[inline]
     pub(crate) fn is_outside(&self) -> bool {
-        self.word.load(Ordering::Relaxed) == OUTSIDE
+        self.word.load(Ordering::Relaxed) & !FLAGS == OUTSIDE
     }
 
     /// Notes a use outside of any check.
@@ -88,7 +146,7 @@ impl Object {
     #[inline]
     #[track_caller]
     pub(crate) fn use_outside(&self) {
-        if self.word.load(Ordering::Relaxed) != OUTSIDE {
+        if !self.is_outside() {
             self.first_use_outside();
         }
     }
@@ -96,14 +154,16 @@ impl Object {
     #[cold]
     #[track_caller]
     fn first_use_outside(&self) {
-        if self.word.compare_exchange(0, OUTSIDE, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        let flags = self.word.load(Ordering::Relaxed) & FLAGS;
+        let outside = flags | OUTSIDE;
+        if self.word.compare_exchange(flags, outside, Ordering::Relaxed, Ordering::Relaxed).is_ok()
             || image::is_static(std::ptr::from_ref(self) as usize)
             // A panic on the way of another panic would end the process.
             || std::thread::panicking()
         {
             return;
         }
-        let stamp = self.word.load(Ordering::Relaxed) >> LOCATION_BITS;
+        let stamp = (self.word.load(Ordering::Relaxed) & !FLAGS) >> LOCATION_BITS;
         strangers::intrude(stamp, "object", self.created, Caller::caller());
     }
 }

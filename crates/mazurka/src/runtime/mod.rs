@@ -11,6 +11,7 @@
 pub(crate) mod allocator;
 pub(crate) mod arcs;
 mod arrive;
+mod clock;
 pub(crate) mod confined;
 pub(crate) mod discoveries;
 mod ending;
@@ -48,6 +49,7 @@ use crate::checker::Spurious;
 use crate::checker::heartbeat::Heartbeat;
 use allocator::Log;
 use arcs::Arcs;
+use clock::Clocks;
 use discoveries::Discoveries;
 use explain::StepText;
 use identity::{Base, MAX_LOCATIONS, NameTable, Object, OwnKind, image};
@@ -222,6 +224,7 @@ execution_state! {
         pub(crate) findings: Findings,
         pub(crate) waiters: Waiters,
         races: Races<&'static Caller<'static>>,
+        clocks: Clocks,
         /// What its processes have allocated.
         log: Log,
         statics: Statics,
@@ -350,8 +353,7 @@ impl Runtime {
     /// Names an object that has no location yet; tells whether it is new to the execution.
     #[cold]
     fn claim(&mut self, object: &Object, kind: &'static str) -> (Location, bool) {
-        let address = ptr::from_ref(object) as usize;
-        let (location, new) = match self.base_of(address) {
+        let (location, new) = match self.base_of(object.address()) {
             Some(base @ Base::Static { .. }) => {
                 let (location, new) = self.search.table.only_at(base, self.execution.stamp);
                 self.execution.statics.note(location);
@@ -370,7 +372,7 @@ impl Runtime {
     }
 
     /// What an address is named by; none if it belongs to nothing that the check knows.
-    fn base_of(&self, address: usize) -> Option<Base> {
+    pub(crate) fn base_of(&self, address: usize) -> Option<Base> {
         if let Some(address) = self.execution.statics.origin(address) {
             return Some(Base::Copied { address });
         }
@@ -396,7 +398,7 @@ impl Runtime {
              or mazurka::Allocator be the global allocator"
         };
         let made = object.created();
-        let message = match object.is_outside() && self.base_of(ptr::from_ref(object) as usize).is_some() {
+        let message = match object.is_outside() && self.base_of(object.address()).is_some() {
             true => format!(
                 "the {kind} made at {made} was used by a thread that is none of this check, and can't take part in it any \
                  more. Threads that share it have to be those of mazurka::thread, not of std::thread; and what was used \

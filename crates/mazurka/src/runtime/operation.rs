@@ -123,6 +123,9 @@ impl CurrentStep<'_> {
     #[inline]
     pub(crate) fn touch(&mut self, location: Location, kind: AccessKind) {
         self.label().touch(location, kind);
+        if self.runtime.keeps_clocks() {
+            self.runtime.set_clock(self.process, location, kind);
+        }
     }
 
     /// Reads a location, as one that people want to hear of.

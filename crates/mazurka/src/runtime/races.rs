@@ -46,6 +46,7 @@ impl CurrentStep<'_> {
 
     /// The step creates a process.
     pub(crate) fn inherits(&mut self, child: ProcessId) {
+        self.bequeath_time(child);
         if self.runtime.watches_cells() {
             self.runtime.execution.races.inherit(child, self.process);
         }

@@ -6,11 +6,11 @@
 //! with clones and drops of that type as steps. Otherwise nothing that a thread can observe depends on their
 //! order.
 
-use std::borrow::Borrow;
-use std::fmt;
-use std::hash::{Hash, Hasher};
+mod convert;
+mod raw;
+mod traits;
+
 use std::mem::ManuallyDrop;
-use std::ops::Deref;
 use std::panic::{Location as Caller, RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::sync as real;
@@ -41,22 +41,48 @@ fn address<T: ?Sized>(arc: &real::Arc<T>) -> usize {
     real::Arc::as_ptr(arc).cast::<()>() as usize
 }
 
-/// A handle is about to be dropped.
+/// A handle, which may be followed, is about to be dropped.
 #[inline]
-fn leave_if_last<T: ?Sized>(arc: &real::Arc<T>) {
+fn leave_if_last<T: ?Sized>(arc: &real::Arc<T>, followed: bool) {
     if real::Arc::strong_count(arc) == 1 {
         leaks::dies(address(arc));
+        if followed {
+            with_runtime(|runtime| runtime.forget_if_dead(address(arc)));
+        }
     }
 }
 
-/// The first handle, if handles of the type are followed.
+/// A handle of a value that nobody else has, if handles of the type are followed.
+#[inline]
 #[track_caller]
-fn first_handle<T: ?Sized>(real: &real::Arc<T>) -> Option<Location> {
-    let place = Caller::caller();
+fn only_handle<T: ?Sized>(real: &real::Arc<T>) -> Option<Location> {
+    let (address, place) = (address(real), Caller::caller());
     with_runtime(|runtime| {
-        runtime.follows(std::any::type_name::<T>()).then(|| runtime.first_handle(address(real), place))
+        if runtime.follows(std::any::type_name::<T>()) {
+            return Some(runtime.first_handle(address, place));
+        }
+        runtime.forget_before(address);
+        None
     })
     .flatten()
+}
+
+/// A handle that the standard library has had, if handles of the type are followed.
+#[track_caller]
+fn first_handle<T: ?Sized>(real: &real::Arc<T>) -> Option<Location> {
+    let (address, place) = (address(real), Caller::caller());
+    let handle = with_runtime(|runtime| {
+        runtime.follows(std::any::type_name::<T>()).then(|| match runtime.root_of(address) {
+            Some(root) => (root, false),
+            None => (runtime.first_handle(address, place), true),
+        })
+    })
+    .flatten();
+    match handle? {
+        (first, true) => Some(first),
+        // There are or were handles that are followed beside this one.
+        (root, false) => Handle { address, location: Some(root) }.ask(Deed::Adopt, "Arc::from_std")?.made,
+    }
 }
 
 /// What a step with a handle came to.
@@ -127,7 +153,7 @@ impl<T> Arc<T> {
     #[inline]
     #[track_caller]
     pub fn new(value: T) -> Arc<T> {
-        Arc::from_std(real::Arc::new(value))
+        Arc::only(real::Arc::new(value))
     }
 
     /// Shares a value that is never moved again.
@@ -169,7 +195,7 @@ impl<T> Arc<T> {
         match this.handle().ask(Deed::Unwrap, "Arc::try_unwrap") {
             Some(done) if !done.yes => Err(this),
             _ => {
-                leave_if_last(&this.real);
+                leave_if_last(&this.real, this.handle.is_some());
                 real::Arc::try_unwrap(this.into_real()).map_err(Arc::from_std)
             }
         }
@@ -187,7 +213,7 @@ impl<T> Arc<T> {
             }
         };
         handle.act(Deed::Drop, "Arc::into_inner", Caller::caller(), release);
-        real.iter().for_each(leave_if_last);
+        real.iter().for_each(|real| leave_if_last(real, handle.location.is_some()));
         real.and_then(real::Arc::into_inner)
     }
 
@@ -202,6 +228,15 @@ impl<T> Arc<T> {
 }
 
 impl<T: ?Sized> Arc<T> {
+    /// Takes over an `Arc` of the standard library's that was made a moment ago.
+    #[inline]
+    #[track_caller]
+    fn only(real: real::Arc<T>) -> Arc<T> {
+        let handle = only_handle(&real);
+        leaks::born(address(&real), std::any::type_name::<T>(), Caller::caller());
+        Arc { real: ManuallyDrop::new(real), handle }
+    }
+
     /// Takes over an `Arc` of the standard library's.
     #[inline]
     #[track_caller]
@@ -308,7 +343,7 @@ impl<T: ?Sized> Drop for Arc<T> {
         if self.handle.is_some() {
             return self.drop_followed();
         }
-        leave_if_last(&self.real);
+        leave_if_last(&self.real, false);
         let before = if std::mem::needs_drop::<T>() {
             with_runtime(|runtime| runtime.execution.operations)
         } else {
@@ -333,7 +368,7 @@ impl<T: ?Sized> Arc<T> {
         let real = &mut self.real;
         let mut release = || {
             if !std::mem::replace(&mut gone, true) {
-                leave_if_last(real);
+                leave_if_last(real, true);
                 #[allow(unsafe_code)]
                 // SAFETY: it is not used again, and `gone` says that it was dropped.
                 unsafe {
@@ -377,10 +412,13 @@ impl<T: ?Sized> Weak<T> {
     /// Somebody looks whether there are strong handles, or how many. That there are none now says nothing: in
     /// another order of steps there may be some. Only what [`Weak::new`] gives never has any.
     fn look(&self) {
-        let is_handle_of_nothing = self.handle().address == usize::MAX;
-        if !is_handle_of_nothing {
+        if !self.is_handle_of_nothing() {
             look::<T>(self.handle);
         }
+    }
+
+    fn is_handle_of_nothing(&self) -> bool {
+        self.handle().address == usize::MAX
     }
 
     /// A strong handle, if there is one still.
@@ -440,114 +478,3 @@ impl<T: ?Sized> Drop for Weak<T> {
         }
     }
 }
-
-impl<T> Default for Weak<T> {
-    fn default() -> Weak<T> {
-        Weak::new()
-    }
-}
-
-impl<T: ?Sized> fmt::Debug for Weak<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(Weak)")
-    }
-}
-
-impl<T: ?Sized> Deref for Arc<T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        &self.real
-    }
-}
-
-impl<T: ?Sized> AsRef<T> for Arc<T> {
-    fn as_ref(&self) -> &T {
-        self
-    }
-}
-
-impl<T: ?Sized> Borrow<T> for Arc<T> {
-    fn borrow(&self) -> &T {
-        self
-    }
-}
-
-impl<T: Default> Default for Arc<T> {
-    #[track_caller]
-    fn default() -> Arc<T> {
-        Arc::new(T::default())
-    }
-}
-
-macro_rules! through {
-    ($($trait:ident),*) => {$(
-        impl<T: ?Sized + fmt::$trait> fmt::$trait for Arc<T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                (**self).fmt(f)
-            }
-        }
-    )*};
-}
-through!(Debug, Display);
-
-impl<T: ?Sized> fmt::Pointer for Arc<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Pointer::fmt(&Arc::as_ptr(self), f)
-    }
-}
-
-impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
-    fn eq(&self, other: &Arc<T>) -> bool {
-        **self == **other
-    }
-}
-
-impl<T: ?Sized + Eq> Eq for Arc<T> {}
-
-impl<T: ?Sized + PartialOrd> PartialOrd for Arc<T> {
-    fn partial_cmp(&self, other: &Arc<T>) -> Option<std::cmp::Ordering> {
-        (**self).partial_cmp(&**other)
-    }
-}
-
-impl<T: ?Sized + Ord> Ord for Arc<T> {
-    fn cmp(&self, other: &Arc<T>) -> std::cmp::Ordering {
-        (**self).cmp(&**other)
-    }
-}
-
-impl<T: ?Sized + Hash> Hash for Arc<T> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (**self).hash(state);
-    }
-}
-
-macro_rules! from {
-    ($([$($generics:tt)*] $from:ty => $to:ty;)*) => {$(
-        impl<$($generics)*> From<$from> for Arc<$to> {
-            #[track_caller]
-            fn from(value: $from) -> Arc<$to> {
-                Arc::from_std(value.into())
-            }
-        }
-    )*};
-}
-from! {
-    [T] T => T;
-    [T: ?Sized] real::Arc<T> => T;
-    [T: ?Sized] Box<T> => T;
-    [] &str => str;
-    [] String => str;
-    [T] Vec<T> => [T];
-}
-
-impl<T> FromIterator<T> for Arc<[T]> {
-    #[track_caller]
-    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Arc<[T]> {
-        Arc::from_std(values.into_iter().collect())
-    }
-}
-
-impl<T: ?Sized> Unpin for Arc<T> {}

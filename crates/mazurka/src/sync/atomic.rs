@@ -6,6 +6,7 @@
 //! `SeqCst` was named.
 
 mod access;
+mod exposed;
 
 use std::cell::Cell;
 use std::fmt;
@@ -44,6 +45,26 @@ pub fn fence(order: Ordering) {
 #[inline]
 pub fn compiler_fence(order: Ordering) {
     real::compiler_fence(order);
+}
+
+/// As [`crate::hint::spin_loop`].
+#[deprecated(note = "replaced by `hint::spin_loop`")]
+pub fn spin_loop_hint() {
+    crate::hint::spin_loop();
+}
+
+macro_rules! initial {
+    ($($name:ident: $type:ident = $value:expr;)*) => {$(
+        /// As the constant of its name in [`std::sync::atomic`].
+        #[deprecated(note = "the `new` function is preferred")]
+        #[allow(clippy::declare_interior_mutable_const)]
+        pub const $name: $type = $type::new($value);
+    )*};
+}
+initial! {
+    ATOMIC_BOOL_INIT: AtomicBool = false;
+    ATOMIC_ISIZE_INIT: AtomicIsize = 0;
+    ATOMIC_USIZE_INIT: AtomicUsize = 0;
 }
 
 /// Panics as the standard library does, but with the place of the caller.
@@ -91,6 +112,8 @@ macro_rules! updates {
 macro_rules! atomic {
     ($name:ident $(<$t:ident>)?, $value:ty, $default:expr) => {
         /// As the type of its name in [`std::sync::atomic`].
+        // In this order: a stand-in begins with its object.
+        #[repr(C)]
         pub struct $name$(<$t>)? {
             object: Object,
             real: real::$name$(<$t>)?,
@@ -115,10 +138,69 @@ macro_rules! atomic {
             ) -> Option<$value> {
                 let mut registers = Registers::unset();
                 registers.take();
-                let first = self.real.load(Ordering::Relaxed).bits();
+                let first = match self.object.is_exposed() {
+                    true => self.take_over(),
+                    false => self.real.load(Ordering::Relaxed).bits(),
+                };
                 let found = access(&registers, &self.object, first, &effect, method, orders, place);
                 wipe_leftovers();
+                if self.object.is_exposed() {
+                    self.show();
+                }
                 found.map(Value::of)
+            }
+
+            /// Where the value is outside of a check, and within one if there are pointers to it.
+            fn memory(&self) -> &real::$name$(<$t>)? {
+                if !self.object.stands_in() {
+                    return &self.real;
+                }
+                let target = std::ptr::with_exposed_provenance_mut(self.object.address());
+                #[allow(unsafe_code)]
+                // SAFETY: who made it by `from_ptr` vouches for it.
+                unsafe {
+                    real::$name::from_ptr(target)
+                }
+            }
+
+            /// Takes over what was written through a pointer; gives what the memory holds.
+            #[cold]
+            #[inline(never)]
+            fn take_over(&self) -> u64 {
+                let held = self.memory().load(Ordering::Relaxed).bits();
+                exposed::take_over(&self.object, held);
+                held
+            }
+
+            /// Puts the value where pointers lead to.
+            #[cold]
+            #[inline(never)]
+            fn show(&self) {
+                if let Some(bits) = exposed::value_of(&self.object) {
+                    self.memory().store(Value::of(bits), Ordering::Relaxed);
+                }
+            }
+
+            /// A pointer to the memory of the value. Within a check, what is read through it is no step, and
+            /// who writes through it must be alone with it; it can't be that of a static there.
+            #[track_caller]
+            pub fn as_ptr(&self) -> *mut $value {
+                exposed::expose(&self.object, Caller::caller());
+                self.show();
+                self.memory().as_ptr()
+            }
+
+            /// Memory as an atomic. Within a check, what else is read of it is no step, and who writes it
+            /// otherwise must be alone with it; it can't be that of a static there.
+            ///
+            /// # Safety
+            /// As of the standard library's.
+            #[allow(unsafe_code)]
+            #[track_caller]
+            pub unsafe fn from_ptr<'a>(memory: *mut $value) -> &'a Self {
+                let new = |object| Self { object, real: real::$name::new($default) };
+                // SAFETY: the type begins with its object.
+                unsafe { exposed::stand_in(memory.cast(), Caller::caller(), new) }
             }
 
             /// What is known of a method of this type.
@@ -174,6 +256,19 @@ macro_rules! atomic {
                     Some(before) => Err(before),
                     None => self.outside().compare_exchange(current, new, success, failure),
                 }
+            }
+
+            /// Sets the value if it is `current`; gives the one before.
+            #[deprecated(note = "replaced by `compare_exchange`")]
+            #[inline]
+            #[track_caller]
+            pub fn compare_and_swap(&self, current: $value, new: $value, order: Ordering) -> $value {
+                let failure = match order {
+                    Ordering::Release => Ordering::Relaxed,
+                    Ordering::AcqRel => Ordering::Acquire,
+                    order => order,
+                };
+                self.compare_exchange(current, new, order, failure).unwrap_or_else(|found| found)
             }
 
             /// As [`compare_exchange`](Self::compare_exchange); within a check it fails though the value is
@@ -279,6 +374,9 @@ macro_rules! atomic {
 
             /// Brings what the check knows back to where it lives.
             fn settle(&mut self) {
+                if self.object.is_exposed() {
+                    return;
+                }
                 let bits = with_runtime(|runtime| {
                     self.object.location(runtime.execution.stamp).map(|location| runtime.value(location))
                 });
@@ -297,7 +395,7 @@ macro_rules! atomic {
             #[track_caller]
             fn outside(&self) -> &real::$name$(<$t>)? {
                 self.object.use_outside();
-                &self.real
+                self.memory()
             }
         }
 

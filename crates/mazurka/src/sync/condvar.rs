@@ -251,7 +251,11 @@ impl Condvar {
     ) -> (LockResult<MutexGuard<'a, T>>, bool) {
         let place = Caller::caller();
         if let (Some(lock), Some(queue)) = (guard.held.model(), self.location()) {
-            return wait_model(guard, lock, queue, timeout.is_some(), place);
+            let (guard, timed_out) = wait_model(guard, lock, queue, timeout.is_some(), place);
+            if let Some(duration) = timeout.filter(|_| timed_out) {
+                crate::time::passes(duration);
+            }
+            return (guard, timed_out);
         }
         self.object.use_outside();
         // No guard of a check is found outside of it.

@@ -341,16 +341,27 @@ impl<R: RealLock, T: ?Sized> Lock<R, T> {
     }
 }
 
-/// Shows what an attempt to take a lock found.
-pub(super) fn debug_data<G: std::ops::Deref<Target: fmt::Debug>>(
+/// Shows what an attempt to take a lock found. Who does not have it has to ask whether it is poisoned.
+pub(super) fn debug_lock<G: std::ops::Deref<Target: fmt::Debug>>(
     debug: &mut fmt::DebugStruct<'_, '_>,
     attempt: &TryLockResult<G>,
-) {
-    match attempt {
-        Ok(guard) => debug.field("data", &&**guard),
-        Err(TryLockError::Poisoned(poisoned)) => debug.field("data", &&**poisoned.get_ref()),
-        Err(TryLockError::WouldBlock) => debug.field("data", &format_args!("<locked>")),
+    is_poisoned: impl FnOnce() -> bool,
+) -> fmt::Result {
+    let poisoned = match attempt {
+        Ok(guard) => {
+            debug.field("data", &&**guard);
+            false
+        }
+        Err(TryLockError::Poisoned(poisoned)) => {
+            debug.field("data", &&**poisoned.get_ref());
+            true
+        }
+        Err(TryLockError::WouldBlock) => {
+            debug.field("data", &format_args!("<locked>"));
+            is_poisoned()
+        }
     };
+    debug.field("poisoned", &poisoned).finish_non_exhaustive()
 }
 
 /// What the types of locks have in common: their construction, their poison, and access for their owner.

@@ -7,7 +7,7 @@ use std::sync as real;
 use std::sync::{LockResult, TryLockResult};
 
 use super::guard::MutexGuard;
-use super::lock::{Lock, RealLock, debug_data, lock_type};
+use super::lock::{Lock, RealLock, debug_lock, lock_type};
 
 /// As [`std::sync::Mutex`]: poisoned by a panic of its holder.
 pub struct Mutex<T: ?Sized> {
@@ -36,8 +36,6 @@ impl<T: ?Sized> Mutex<T> {
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     #[track_caller]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("Mutex");
-        debug_data(&mut debug, &self.try_lock());
-        debug.finish_non_exhaustive()
+        debug_lock(&mut f.debug_struct("Mutex"), &self.try_lock(), || self.is_poisoned())
     }
 }

@@ -217,6 +217,11 @@ impl fmt::Debug for OnceState {
     }
 }
 
+/// As [`std::sync::ONCE_INIT`].
+#[deprecated(note = "the `Once::new()` function is now preferred")]
+#[allow(clippy::declare_interior_mutable_const)]
+pub const ONCE_INIT: Once = Once::new();
+
 impl Once {
     /// A new one: nothing has been called.
     #[allow(clippy::new_without_default, reason = "the standard library's has no default either")]

@@ -11,7 +11,7 @@ use std::sync as real;
 use std::sync::{LockResult, TryLockResult};
 
 use super::guard::{Guard, RwLockReadGuard, RwLockWriteGuard};
-use super::lock::{Lock, RealLock, debug_data, downgrade, lock_type};
+use super::lock::{Lock, RealLock, debug_lock, downgrade, lock_type};
 
 /// As [`std::sync::RwLock`]: poisoned by a panic of its writer.
 ///
@@ -66,9 +66,6 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
 impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     #[track_caller]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("RwLock");
-        debug_data(&mut debug, &self.try_read());
-        debug.field("poisoned", &self.lock.has_poison());
-        debug.finish_non_exhaustive()
+        debug_lock(&mut f.debug_struct("RwLock"), &self.try_read(), || self.is_poisoned())
     }
 }

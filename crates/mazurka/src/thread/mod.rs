@@ -6,6 +6,8 @@ mod scoped;
 mod spawn;
 
 pub use local::LocalKey;
+#[allow(deprecated)]
+pub use park::park_timeout_ms;
 pub use park::{park, park_timeout};
 pub use scoped::{Scope, scope};
 pub use spawn::{Builder, JoinHandle, Result, ScopedJoinHandle, Thread, ThreadId, current, spawn};
@@ -22,9 +24,17 @@ pub fn yield_now() {
     }
 }
 
-/// Sleeps. Time does not pass within a check: whatever others do in the meantime they may do anyway.
+/// Sleeps. Within a check it is no step: whatever others do in the meantime they may do anyway. But
+/// [clocks](crate::time) show that time has passed.
 pub fn sleep(duration: Duration) {
-    if !crate::runtime::in_check() {
-        std::thread::sleep(duration);
+    match crate::runtime::in_check() {
+        true => crate::time::passes(duration),
+        false => std::thread::sleep(duration),
     }
+}
+
+/// As [`sleep`], with milliseconds.
+#[deprecated(note = "replaced by `sleep`")]
+pub fn sleep_ms(ms: u32) {
+    sleep(Duration::from_millis(u64::from(ms)));
 }

@@ -48,6 +48,8 @@ pub(crate) struct TakeToken {
     spurious: bool,
     /// Whether the step was taken: it is not if the execution is abandoned.
     pub(crate) taken: bool,
+    /// Whether that was because it timed out.
+    timed_out: bool,
 }
 
 impl TakeToken {
@@ -57,7 +59,7 @@ impl TakeToken {
             _ => runtime.search.spurious.wakeups,
         };
         let spurious = may_be && !runtime.execution.waiters.has(sleep.spuriously(), runtime.running());
-        TakeToken { token, sleep, spurious, taken: false }
+        TakeToken { token, sleep, spurious, taken: false, timed_out: false }
     }
 }
 
@@ -73,6 +75,7 @@ impl Operation for TakeToken {
         step.touch(self.token, AccessKind::Update);
         step.acquire(self.token);
         if step.peek(self.token) == 0 {
+            self.timed_out = self.sleep == Sleep::ParkTimeout;
             if self.sleep != Sleep::ParkTimeout {
                 step.runtime.execution.waiters.note(self.sleep.spuriously(), step.process);
             }
@@ -111,22 +114,25 @@ pub(super) fn unpark(process: ProcessId, place: CallSite) {
     }
 }
 
-/// Parks the running process; tells whether there is one.
+/// Parks the running process, for so long if it may time out; tells whether there is one.
 #[track_caller]
-fn park_model(sleep: Sleep) -> bool {
+fn park_model(sleep: Sleep, duration: Duration) -> bool {
     let park = with_runtime(|runtime| {
         let token = runtime.own(runtime.running(), OwnKind::Token, 0);
         TakeToken::new(runtime, token, sleep)
     });
     let Some(mut park) = park else { return false };
     operate(&mut park, Caller::caller());
+    if park.timed_out {
+        crate::time::passes(duration);
+    }
     true
 }
 
 /// Waits until somebody unparks the thread.
 #[track_caller]
 pub fn park() {
-    if !park_model(Sleep::Park) {
+    if !park_model(Sleep::Park, Duration::ZERO) {
         std::thread::park();
     }
 }
@@ -135,7 +141,14 @@ pub fn park() {
 /// unparked.
 #[track_caller]
 pub fn park_timeout(duration: Duration) {
-    if !park_model(Sleep::ParkTimeout) {
+    if !park_model(Sleep::ParkTimeout, duration) {
         std::thread::park_timeout(duration);
     }
+}
+
+/// As [`park_timeout`], with milliseconds.
+#[deprecated(note = "replaced by `park_timeout`")]
+#[track_caller]
+pub fn park_timeout_ms(ms: u32) {
+    park_timeout(Duration::from_millis(u64::from(ms)));
 }

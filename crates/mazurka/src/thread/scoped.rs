@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mazurka_program::{Location, ProcessId};
 
-use super::spawn::{Builder, Handle, Join, Packet, ScopedJoinHandle, Thread, abandoned, run};
+use super::spawn::{Builder, Handle, Join, JoinHandle, Packet, ScopedJoinHandle, Thread, abandoned, run};
 use crate::runtime::{Body, in_check, is_end_of_execution, operate, with_runtime};
 use crate::step::{CallSite, opaque_debug};
 
@@ -166,6 +166,32 @@ impl<'scope> Scope<'scope, '_> {
 opaque_debug!(Scope<'scope, 'env>;);
 
 impl Builder {
+    /// As [`spawn`](Builder::spawn), of a function that may borrow.
+    ///
+    /// # Safety
+    /// The thread must have ended before what the function borrows, and what it gives, do: as of the standard
+    /// library's.
+    #[track_caller]
+    pub unsafe fn spawn_unchecked<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        let place = Caller::caller();
+        if !in_check() {
+            // SAFETY: the caller vouches for it.
+            let handle = unsafe { self.std().spawn_unchecked(f) }?;
+            let thread = Thread::std(handle.thread().clone());
+            return Ok(JoinHandle(Handle::Std { handle, thread }));
+        }
+        let packet = Packet::new();
+        let result = packet.clone();
+        let body: Box<dyn FnOnce() + '_> = Box::new(move || result.put(run(f)));
+        // SAFETY: only the lifetime changes, and the caller vouches for it.
+        let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + '_>, Body>(body) };
+        self.start(body, packet, None, place).map(JoinHandle)
+    }
+
     /// Runs a function on a new thread of a scope; an error if the operating system has no thread for it.
     #[track_caller]
     pub fn spawn_scoped<'scope, 'env, F, T>(

@@ -24,11 +24,14 @@ fn interposed() -> Vec<system::stubs::Stub> {
     let mut list = Vec::new();
     memory::access::interposed(&mut list);
     sync::atomic::interposed(&mut list);
+    sync::assembly::interposed(&mut list);
+    sync::wide::interposed(&mut list);
     memory::heap::interposed(&mut list);
     system::exit::interposed(&mut list);
     memory::tls::interposed(&mut list);
     sync::threads::interposed(&mut list);
     sync::mutex::interposed(&mut list);
+    sync::several::interposed(&mut list);
     sync::condition::interposed(&mut list);
     sync::locks::interposed(&mut list);
     sync::semaphore::interposed(&mut list);

@@ -245,6 +245,9 @@ fn repeat(
     if !runtime.expects(location, kind) {
         return None;
     }
+    if runtime.keeps_clocks() {
+        runtime.set_clock_alone(runtime.running(), location, kind);
+    }
     let silent = new.is_none_or(|value| runtime.rewrite(location, value));
     runtime.repeated(place, top, silent.then_some(location));
     Some(found)

@@ -26,6 +26,7 @@ pub use iter::{IntoIter, Iter, TryIter};
 
 use crate::origin::{Membership, Origin};
 use crate::step::{CallSite, opaque_debug};
+use crate::time::Instant;
 
 /// A channel without a bound.
 ///
@@ -218,14 +219,36 @@ impl<T> Receiver<T> {
     /// there is none.
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
-        let place = Caller::caller();
+        let real = |receiver: &real::Receiver<T>| receiver.recv_timeout(timeout);
+        self.receive_in_time(real, || crate::time::passes(timeout), Caller::caller())
+    }
+
+    /// As [`recv_timeout`](Receiver::recv_timeout), until a time. (The standard library is about to have it.)
+    #[track_caller]
+    pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
+        let real = |receiver: &real::Receiver<T>| {
+            receiver.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+        };
+        self.receive_in_time(real, || deadline.has_come(), Caller::caller())
+    }
+
+    /// Receives the oldest message, and waits for one; it may time out.
+    fn receive_in_time(
+        &self,
+        real: impl FnOnce(&real::Receiver<T>) -> Result<T, RecvTimeoutError>,
+        late: impl FnOnce(),
+        place: CallSite,
+    ) -> Result<T, RecvTimeoutError> {
         let received = match self.handle.enter(place) {
-            Some(End::Real(receiver)) => return receiver.recv_timeout(timeout),
+            Some(End::Real(receiver)) => return real(receiver),
             Some(End::Model(channel, _)) => channel.receive(WaitMode::Timeout, place),
             None => Err(TryRecvError::Disconnected),
         };
         received.map_err(|error| match error {
-            TryRecvError::Empty => RecvTimeoutError::Timeout,
+            TryRecvError::Empty => {
+                late();
+                RecvTimeoutError::Timeout
+            }
             TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
         })
     }

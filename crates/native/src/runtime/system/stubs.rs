@@ -29,6 +29,8 @@ pub(crate) enum Passing {
     Access2,
     /// As it is.
     Plain,
+    /// As it is, from code of ours that has noted all.
+    Internal,
     /// So many named arguments; the others are passed as a `va_list` after them.
     Variadic(usize),
 }
@@ -105,10 +107,12 @@ pub fn stub_assembly() -> String {
             Passing::Access1 => format!("{NOTE_FRAME}\tmovq (%rsp), %rsi\n\tjmp *{entry}\n"),
             Passing::Access2 => format!("{NOTE_FRAME}\tmovq (%rsp), %rdx\n\tjmp *{entry}\n"),
             Passing::Plain => format!("{NOTE_FRAME}{NOTE_CALLER}\tjmp *{entry}\n"),
+            Passing::Internal => format!("\tjmp *{entry}\n"),
             Passing::Variadic(named) => variadic(named, &entry),
         };
     }
     text += BOUNDARY;
+    text += &crate::runtime::sync::assembly::assembly();
     for (name, other) in SAME {
         // So that the caller stays the caller.
         text += &format!("{}\tjmp {other}\n", heading(name));
