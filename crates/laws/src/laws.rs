@@ -48,7 +48,7 @@ pub fn check(ast: &Ast, build: Build, seed: u64) -> Checked {
     let truth = match truth(&program, BUDGET) {
         Ok(truth) => truth,
         Err(TooMuch::Executions) => return agreement(&program, build, seed),
-        Err(TooMuch::Steps | TooMuch::Program) => return Checked::TooLarge,
+        Err(TooMuch::Steps | TooMuch::States | TooMuch::Program) => return Checked::TooLarge,
     };
     match laws(ast, &program, &truth, build, seed) {
         Ok(()) => Checked::Holds(truth.mazurkiewicz.len()),
@@ -162,7 +162,7 @@ pub fn check_one(ast: &Ast, only: OneAlgorithm, build: Build, seed: u64) -> Chec
     Checked::Holds(truth.mazurkiewicz.len())
 }
 
-fn compiled(ast: &Ast, build: Build) -> Option<Litmus> {
+pub(crate) fn compiled(ast: &Ast, build: Build) -> Option<Litmus> {
     let program = compile(ast, &Source::default(), &[]).ok()?;
     Some(program.with_rules(build.labels))
 }

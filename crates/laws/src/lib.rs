@@ -5,7 +5,7 @@
 //! write conditionally) and [`mutate`] (mutants of a corpus of programs that broke something once); what
 //! breaks a law is made small by [`shrink`]. A [`campaign`] draws and checks many, of each [`FuzzTarget`]:
 //! [`maz`] has the programs themselves, [`closures`] acts them out in Rust, over the library, [`native`]
-//! turns them into C, [`abs`] is about ABS programs, and [`abs_text`] about texts that may be none.
+//! turns them into C, [`loops`] has programs that may run for ever (`cyclic`), [`abs`] is about ABS programs, and [`abs_text`] about texts that may be none.
 //! [`diamonds`] looks at labels themselves.
 
 pub mod abs;
@@ -16,9 +16,11 @@ pub mod campaign;
 pub mod closures;
 mod conditional;
 pub mod corpus;
+mod cyclic;
 pub mod diamonds;
 pub mod generate;
 mod laws;
+pub mod loops;
 pub mod maz;
 pub mod mutate;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -17,6 +17,13 @@ pub struct BrokenBuild {
     pub algorithm: Algorithm,
 }
 
+impl BrokenBuild {
+    /// Whether the repair is a part of the rule for loops: only programs that may run for ever miss it.
+    pub fn is_about_loops(&self) -> bool {
+        self.build.rules.rounds != Build::default().rules.rounds
+    }
+}
+
 /// The algorithm, the name of the repair and its switch, then what the build does without it.
 macro_rules! broken_builds {
     ($($algorithm:ident $repair:literal $part:ident $(.$field:ident)+: $instead:literal;)*) => {
@@ -70,6 +77,9 @@ pub fn broken_builds() -> Vec<BrokenBuild> {
             "writes that a guard waits for race only if observed";
         OptimalObservers "selective" rules.observers.selective:
             "messages race though the receive takes only one of them";
+        Optimal "restored" rules.rounds.restored: "a round may leave other values behind";
+        Optimal "alone" rules.rounds.alone: "others may come between the steps of an own round";
+        Optimal "joint" rules.rounds.joint: "rounds of several processes are not looked for";
         Optimal "guard-is-one-location" labels.guard_is_one_location: "each variable of a guard on its own";
         Source "static-labels" labels.static_footprints: "labels of source are not static";
         Optimal "failed-try-lock" labels.failed_try_lock_counts: "a failed try_lock touches nothing";

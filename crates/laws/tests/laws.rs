@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mazurka_laws::loops::LoopLaws;
 use mazurka_laws::maz::MazPrograms;
 use mazurka_laws::repairs::broken_builds;
 use mazurka_laws::{Build, Campaign, Checked, check, corpus};
@@ -42,9 +43,16 @@ fn random_programs_and_mutants_obey() {
 /// Each witness is in the corpus: found once by `mazurka-fuzz --without`, and kept.
 #[test]
 fn each_repair_is_missed_if_taken_out() {
-    let seeds = corpus::seeds();
+    let (seeds, loops) = (corpus::seeds(), corpus::seeds_in("loops"));
     for broken in broken_builds() {
-        let breaks = |ast: &Ast, draw| matches!(check(ast, broken.build, draw), Checked::Breaks(_));
+        let about_loops =
+            LoopLaws { build: broken.build, only: Some(broken.algorithm), ..LoopLaws::default() };
+        let checked = |ast: &Ast, draw| match broken.is_about_loops() {
+            true => about_loops.check(ast, draw),
+            false => check(ast, broken.build, draw),
+        };
+        let breaks = |ast: &Ast, draw| matches!(checked(ast, draw), Checked::Breaks(_));
+        let seeds = if broken.is_about_loops() { &loops } else { &seeds };
         // Most witnesses show in one of the first draws, and most programs are no witness: so draw by draw.
         let noticed = (0..40).any(|draw| seeds.iter().any(|seed| breaks(&seed.ast, draw)));
         assert!(

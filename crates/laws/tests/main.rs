@@ -7,6 +7,7 @@ mod abs_text;
 mod closures;
 mod laws;
 mod long;
+mod loops;
 mod observers;
 mod oracle;
 mod portable;

@@ -2,7 +2,10 @@
 //!
 //! What the algorithms are measured against. It uses no clock, no race, no sleep set: it tries every enabled
 //! process and every outcome at every node, and compares the executions by keys computed pair by pair from
-//! their labels ([`mazurka_trace::equivalence`]).
+//! their labels ([`mazurka_trace::equivalence`]). Programs whose executions need not end are searched state
+//! by state instead ([`reachable`]).
+
+mod states;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +13,8 @@ use mazurka_program::{FailureKind, Footprints, Label, ProcessId, Program, Run, S
 use mazurka_trace::Trace;
 use mazurka_trace::dependence::Awaited;
 use mazurka_trace::equivalence::{self, Key};
+
+pub use states::{Livelock, Reachable, reachable};
 
 /// A failure, whoever meets it and however often: its kind and what it says.
 pub type Failed = (FailureKind, String);
@@ -58,8 +63,10 @@ pub struct Truth {
 pub enum TooMuch {
     /// More executions than allowed.
     Executions,
-    /// An execution longer than allowed.
+    /// An execution longer than allowed, or without an end.
     Steps,
+    /// More states than allowed.
+    States,
     /// The program reached a bound of its own.
     Program,
 }
@@ -161,6 +168,11 @@ impl<R: Run> Search<R> {
 
     fn record(&mut self) -> Result<(), TooMuch> {
         let (truth, trace, run) = (&mut self.truth, &self.trace, &self.run);
+        let mut goes_on = false;
+        run.waiting(&mut |process, _| goes_on |= run.goes_round(process));
+        if goes_on && !run.ended_early() {
+            return Err(TooMuch::Steps);
+        }
         truth.interleavings += 1;
         if truth.interleavings > self.budget.executions {
             return Err(TooMuch::Executions);

@@ -6,11 +6,13 @@ use std::time::Duration;
 use mazurka_explore::Algorithm;
 use mazurka_laws::abs::{self, AbsPrograms};
 use mazurka_laws::abs_text::{self, AbsTexts};
-use mazurka_laws::campaign::FuzzProgram;
+use mazurka_laws::campaign::{FuzzProgram, Outcome};
 use mazurka_laws::closures::Closures;
+use mazurka_laws::loops::{LoopLaws, Loops};
 use mazurka_laws::maz::MazPrograms;
-use mazurka_laws::repairs::broken_builds;
+use mazurka_laws::repairs::{BrokenBuild, broken_builds};
 use mazurka_laws::{Build, Campaign, FuzzTarget, OneAlgorithm, corpus};
+use mazurka_litmus::ast::Ast;
 
 /// In how many orders a program is checked under one algorithm by itself.
 const ORDERS: u64 = 4;
@@ -23,10 +25,11 @@ const USAGE: &str = "usage: mazurka-fuzz [options]
   --threads N   how many threads (default: all cores)
   --corpus T    make mutants only of programs of the corpus with T in their name
   --only A      check algorithm A by itself, on small programs, in several orders each: many more programs
-  --orders N    with --only: in how many orders each program is checked (default 4)
+  --orders N    with --only or --loops: in how many orders each program is checked (default 4)
   --dead-variables  with --only convergent: states without what no code that is left to run can read
   --without R   take repair R out of the algorithms and see the laws break
   --repairs     take each repair out in turn, for at most --seconds each, and tell when it was missed
+  --loops       programs that may run for ever, against all states that they can reach
   --closures    act the programs out in Rust, over the library, and compare
   --native      turn the programs into C, and compare
   --cc C        with --native: the compiler
@@ -38,14 +41,16 @@ const USAGE: &str = "usage: mazurka-fuzz [options]
 enum Mode {
     Laws,
     Repairs,
+    Loops,
     Closures,
     Native,
     Abs,
     AbsText,
 }
 
-const MODES: [(&str, Mode); 5] = [
+const MODES: [(&str, Mode); 6] = [
     ("--repairs", Mode::Repairs),
+    ("--loops", Mode::Loops),
     ("--closures", Mode::Closures),
     ("--native", Mode::Native),
     ("--abs", Mode::Abs),
@@ -57,6 +62,7 @@ struct Arguments {
     mode: Mode,
     campaign: Campaign,
     programs: MazPrograms,
+    orders: u64,
     compiler: Option<String>,
 }
 
@@ -66,7 +72,7 @@ fn main() -> ExitCode {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
     }
-    let Arguments { mode, campaign, programs, compiler } = match read(arguments) {
+    let Arguments { mode, campaign, programs, orders, compiler } = match read(arguments) {
         Ok(arguments) => arguments,
         Err(message) => {
             eprintln!("mazurka-fuzz: {message}\n{USAGE}");
@@ -76,6 +82,11 @@ fn main() -> ExitCode {
     let wrong = match mode {
         Mode::Laws => fuzz(&campaign, &programs),
         Mode::Repairs => fuzz_repairs(&campaign, programs),
+        Mode::Loops => {
+            let only = programs.only.map(|only| only.algorithm);
+            let laws = LoopLaws { build: programs.build, only, orders };
+            fuzz(&campaign, &Loops::of(programs.corpus, laws))
+        }
         Mode::Closures => fuzz(&campaign, &Closures { corpus: programs.corpus }),
         Mode::Native => fuzz_native(campaign, programs, compiler),
         Mode::Abs => {
@@ -113,16 +124,12 @@ fn fuzz<T: FuzzTarget>(campaign: &Campaign, target: &T) -> bool {
 /// Takes each repair out in turn; gives whether one is not missed.
 fn fuzz_repairs(campaign: &Campaign, programs: MazPrograms) -> bool {
     println!("seed {}: corpus of {} programs", campaign.seed, programs.corpus.len());
-    let half = Campaign { time: campaign.time.map(|time| time / 2), ..campaign.clone() };
     let mut unnoticed = false;
     for broken in broken_builds() {
-        // Many small programs under the one algorithm first, then fewer and larger ones under all of them.
-        let only = OneAlgorithm { algorithm: broken.algorithm, dead_variables: false, orders: ORDERS };
-        let target = |only| MazPrograms { build: broken.build, only, ..programs.clone() };
-        let mut outcomes = vec![half.run(&target(Some(only)))];
-        if outcomes[0].found.is_none() {
-            outcomes.push(half.run(&target(None)));
-        }
+        let outcomes = match broken.is_about_loops() {
+            true => vec![without_part_of_the_rule(campaign, &broken)],
+            false => without_repair(campaign, &broken, &programs),
+        };
         let programs: u64 = outcomes.iter().map(|outcome| outcome.programs()).sum();
         let seconds: f64 = outcomes.iter().map(|outcome| outcome.time.as_secs_f64()).sum();
         let found = outcomes.iter().find_map(|outcome| outcome.found.as_ref());
@@ -134,6 +141,24 @@ fn fuzz_repairs(campaign: &Campaign, programs: MazPrograms) -> bool {
         unnoticed |= found.is_none();
     }
     unnoticed
+}
+
+/// Many small programs under the one algorithm first, then fewer and larger ones under all of them.
+fn without_repair(campaign: &Campaign, broken: &BrokenBuild, programs: &MazPrograms) -> Vec<Outcome<Ast>> {
+    let half = Campaign { time: campaign.time.map(|time| time / 2), ..campaign.clone() };
+    let only = OneAlgorithm { algorithm: broken.algorithm, dead_variables: false, orders: ORDERS };
+    let target = |only| MazPrograms { build: broken.build, only, ..programs.clone() };
+    let mut outcomes = vec![half.run(&target(Some(only)))];
+    if outcomes[0].found.is_none() {
+        outcomes.push(half.run(&target(None)));
+    }
+    outcomes
+}
+
+/// Programs that may run for ever.
+fn without_part_of_the_rule(campaign: &Campaign, broken: &BrokenBuild) -> Outcome<Ast> {
+    let laws = LoopLaws { build: broken.build, only: Some(broken.algorithm), ..LoopLaws::default() };
+    campaign.run(&Loops::of(corpus::seeds_in("loops"), laws))
 }
 
 /// Programs in C, on one thread: a front end for C has its worker processes.
@@ -159,8 +184,8 @@ fn read(arguments: Vec<String>) -> Result<Arguments, String> {
         time: Some(Duration::from_secs(600)),
         threads: std::thread::available_parallelism().map_or(1, Into::into),
     };
-    let mut programs = MazPrograms { corpus: corpus::seeds(), build: Build::default(), only: None };
-    let (mut modes, mut compiler) = (Vec::new(), None);
+    let mut programs = MazPrograms { corpus: Vec::new(), build: Build::default(), only: None };
+    let (mut modes, mut compiler, mut of_corpus) = (Vec::new(), None, String::new());
     let (mut dead_variables, mut orders, mut only) = (false, None, None);
     let mut arguments = arguments.into_iter();
     while let Some(option) = arguments.next() {
@@ -182,29 +207,33 @@ fn read(arguments: Vec<String>) -> Result<Arguments, String> {
             "--cc" => compiler = Some(value),
             "--only" => only = Some(value.parse::<Algorithm>().map_err(|error| format!("--only: {error}"))?),
             "--without" => programs.build = broken_build(&value)?,
-            "--corpus" => {
-                programs.corpus.retain(|seed| seed.name.contains(&value));
-                if programs.corpus.is_empty() {
-                    return Err(format!("no program of the corpus has {value} in its name"));
-                }
-            }
+            "--corpus" => of_corpus = value,
             _ => return Err(format!("unknown option {option}")),
         }
     }
-    if only.is_none() && orders.is_some() {
-        return Err("--orders goes with --only".to_owned());
+    modes.dedup();
+    let mode = match modes[..] {
+        [] => Mode::Laws,
+        [mode] => mode,
+        _ => {
+            let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
+            return Err(format!("{} exclude each other", names.join(", ")));
+        }
+    };
+    if only.is_none() && orders.is_some() && mode != Mode::Loops {
+        return Err("--orders goes with --only or --loops".to_owned());
     }
     if dead_variables && only != Some(Algorithm::Convergent) {
         return Err("--dead-variables goes with --only convergent".to_owned());
     }
     let orders = orders.unwrap_or(ORDERS);
     programs.only = only.map(|algorithm| OneAlgorithm { algorithm, dead_variables, orders });
-    modes.dedup();
-    match modes[..] {
-        [] => Ok(Arguments { mode: Mode::Laws, campaign, programs, compiler }),
-        [mode] => Ok(Arguments { mode, campaign, programs, compiler }),
-        _ => Err("--closures, --native, --abs, --abs-text and --repairs exclude each other".to_owned()),
+    programs.corpus = if mode == Mode::Loops { corpus::seeds_in("loops") } else { corpus::seeds() };
+    programs.corpus.retain(|seed| seed.name.contains(&of_corpus));
+    if programs.corpus.is_empty() {
+        return Err(format!("no program of the corpus has {of_corpus} in its name"));
     }
+    Ok(Arguments { mode, campaign, programs, orders, compiler })
 }
 
 fn broken_build(name: &str) -> Result<Build, String> {

@@ -170,7 +170,7 @@ fn compare(litmus: &Litmus, closure: &ClosureProgram, seed: u64) -> Checked {
     let truth = match truth(closure, CLOSURE) {
         Ok(truth) => truth,
         Err(TooMuch::Executions) => return optimal_alone(expected, closure, seed),
-        Err(TooMuch::Steps) => return Checked::TooLarge,
+        Err(TooMuch::Steps | TooMuch::States) => return Checked::TooLarge,
         Err(TooMuch::Program) => {
             return broken(format!("the closure can't go on: {:?}", closure.errors().stop));
         }
@@ -224,7 +224,7 @@ fn expectation(litmus: &Litmus, closure: &ClosureProgram) -> Result<Option<Behav
             Ok(None) => return Err(Checked::TooLarge),
             Err(why) => return Err(broken(format!("of the program itself: {why}"))),
         },
-        Err(TooMuch::Steps | TooMuch::Program) => return Err(Checked::TooLarge),
+        Err(TooMuch::Steps | TooMuch::States | TooMuch::Program) => return Err(Checked::TooLarge),
     };
     if expected.fails(|name| name == FailureKind::Hang.name()) {
         return Err(Checked::Unfit("an endless local loop"));
