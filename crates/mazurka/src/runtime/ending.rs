@@ -8,7 +8,6 @@
 use mazurka_program::{ProcessId, Stop};
 use mazurka_threads::lifetime::Reset;
 
-use super::operation::CurrentStep;
 use super::process::{Resume, Status};
 use super::{Runtime, UNFIT};
 
@@ -39,31 +38,19 @@ impl Runtime {
         self.execution.log.reset();
     }
 
-    /// Takes steps, in no particular order, until nobody can.
+    /// Lets processes take steps in turn until nobody can: one that spins lets the others change what it reads.
     fn run_out(&mut self) {
         self.step.story = None;
+        let mut last = None;
         for _ in 0..MAX_STEPS {
-            let Some(process) = self.execution.schedule.enabled.iter().next() else { return };
+            let enabled = &self.execution.schedule.enabled;
+            let next = enabled.iter().find(|&process| Some(process) > last).or(enabled.iter().next());
+            let Some(process) = next else { return };
             if self.search.heartbeat.is_time_up() {
                 return;
             }
-            self.step.label.clear();
-            self.execution.schedule.enabled.remove(process);
-            self.execution.schedule.running = process;
-            if let Some(pending) = self.process_mut(process).pending.take() {
-                self.leave(process, pending);
-                // SAFETY: the process is parked at it, and nobody else refers to it.
-                #[allow(unsafe_code)]
-                let operation = unsafe { pending.operation_mut() };
-                operation.perform(&mut CurrentStep {
-                    runtime: self,
-                    process,
-                    choice: 0,
-                    place: pending.place,
-                });
-            }
-            self.execution.schedule.depth += 1;
-            self.process_mut(process).events += 1;
+            last = next;
+            self.step_unseen(process);
             self.resume(process, Resume::Go);
             while let Some(child) = self.execution.schedule.starting.pop() {
                 if self.search.fatal.is_some() || self.embark(child).is_err() {
@@ -78,6 +65,23 @@ impl Runtime {
                 self.refresh();
             }
         }
+    }
+
+    /// Does the operation that a process is at, or begins its unwinding.
+    fn step_unseen(&mut self, process: ProcessId) {
+        self.step.label.clear();
+        self.execution.schedule.enabled.remove(process);
+        self.execution.schedule.running = process;
+        let Some(pending) = self.process_mut(process).pending.take() else {
+            self.execution.schedule.depth += 1;
+            self.process_mut(process).events += 1;
+            return;
+        };
+        self.leave(process, pending);
+        // SAFETY: the process is parked at it, and nobody else refers to it.
+        #[allow(unsafe_code)]
+        let operation = unsafe { pending.operation_mut() };
+        self.perform(operation, 0, pending.place, pending.arrival());
     }
 
     fn abandon(&mut self, process: ProcessId) {

@@ -147,22 +147,58 @@ impl Frame {
     pub(super) fn new(registers: &Registers, base: usize) -> Option<Frame> {
         let [saved @ .., top] = *registers.words();
         let size = base.checked_sub(top).filter(|&size| top > 0 && size <= MAX_FRAME)?;
-        let stack = std::ptr::with_exposed_provenance::<usize>(top);
-        // SAFETY: from the stack pointer to the base all is memory of this stack. Some of it is padding that
-        // was never written; the reads are volatile, so that nobody assumes anything about it.
-        let words =
-            (0..size / size_of::<usize>()).map(|at| unsafe { stack.add(at).read_volatile() }).collect();
+        // SAFETY: from the stack pointer to the base all is memory of this stack.
+        let words = unsafe { words_at(top, size / size_of::<usize>()) };
         Some(Frame { saved, top, words })
     }
 
-    /// The addresses of the words in which it differs from another one; none if there is more to it.
-    fn differences<'a>(&'a self, other: &'a Frame) -> Option<impl Iterator<Item = usize> + 'a> {
-        let same =
-            self.saved == other.saved && self.top == other.top && self.words.len() == other.words.len();
-        let words = self.words.iter().zip(&other.words).enumerate();
-        let differing = words.filter(|(_, (one, other))| one != other);
-        same.then(|| differing.map(|(at, _)| self.top + at * size_of::<usize>()))
+    /// Whether it is the same as another one, but for words at addresses that are excused.
+    ///
+    /// Much at a time is compared as memory: word by word, through iterators, it would take most of the time
+    /// of a check that is not optimised.
+    fn is_same(&self, other: &Frame, excused: impl Fn(usize) -> bool) -> bool {
+        if self.saved != other.saved || self.top != other.top || self.words.len() != other.words.len() {
+            return false;
+        }
+        let parts = self.words.chunks(PART).zip(other.words.chunks(PART)).enumerate();
+        let mut differing = parts.filter(|(_, (one, other))| one != other);
+        differing.all(|(part, (one, other))| {
+            let mut words = one.iter().zip(other).enumerate().filter(|(_, (one, other))| one != other);
+            words.all(|(at, _)| excused(self.top + (part * PART + at) * size_of::<usize>()))
+        })
     }
+}
+
+/// So many words are compared at once.
+const PART: usize = 64;
+
+/// A copy of the stack from an address on.
+///
+/// # Safety
+/// There must be so many words of a stack.
+#[cfg(all(target_arch = "x86_64", unix))]
+unsafe fn words_at(address: usize, count: usize) -> Vec<usize> {
+    let mut words = Vec::with_capacity(count);
+    // SAFETY: the caller vouches for what is read, and what is written has that capacity. Some of the words
+    // are padding that was never written; the compiler, who would be free to assume anything about these,
+    // does not see where they come from.
+    unsafe {
+        std::arch::asm!(
+            "rep movsq",
+            inout("rsi") address => _,
+            inout("rdi") words.as_mut_ptr() => _,
+            inout("rcx") count => _,
+            options(nostack, preserves_flags),
+        );
+        words.set_len(count);
+    }
+    words
+}
+
+/// Where registers are not known, nor are stacks.
+#[cfg(not(all(target_arch = "x86_64", unix)))]
+unsafe fn words_at(_: usize, _: usize) -> Vec<usize> {
+    Vec::new()
 }
 
 /// The registers that a call preserves, and the stack pointer (0 where it is not known) last.
@@ -312,7 +348,7 @@ impl Runtime {
                 _ => shared.whole.meets(word),
             })
         };
-        before.differences(now).is_some_and(|mut words| words.all(excused))
+        before.is_same(now, excused)
     }
 
     /// Notes an object that others may change, if it is on the stack of a process.
@@ -334,7 +370,9 @@ impl Runtime {
     }
 
     fn spin_on_several(&mut self, reads: Reads) -> Option<Wait> {
-        let Some(location) = self.search.groups.of(&reads) else {
+        // Nobody asks for the labels of an execution that is being left.
+        let unseen = self.execution.leaving.then(|| reads[0].0);
+        let Some(location) = self.search.groups.of(&reads).or(unseen) else {
             let locations: Vec<Location> = reads.iter().map(|read| read.0).collect();
             self.discover_group(&locations);
             return None;
