@@ -141,7 +141,7 @@ impl Stops {
         let (mut own_round, mut came_back) = (None, Vec::new());
         let Some(rounds) = run.rounds() else { return Ok(None) };
         rounds.rounds(process, own, &mut |round| {
-            let before = own.len() - round.steps;
+            let before = own.len() - round.alone;
             if (round.restored || !rules.restored) && known <= before {
                 own_round = Some(StoppedBy::OwnRound(round.steps));
                 return ControlFlow::Break(());
@@ -249,7 +249,12 @@ impl Livelocks {
     ///
     /// # Errors
     /// If the run can't go on.
-    pub fn decide(&mut self, run: &mut dyn Run, walked: Walked<'_>, stopped: &[Stopped]) -> Result<Livelock, Stop> {
+    pub fn decide(
+        &mut self,
+        run: &mut dyn Run,
+        walked: Walked<'_>,
+        stopped: &[Stopped],
+    ) -> Result<Livelock, Stop> {
         if stopped.iter().any(|stopped| stopped.by == StoppedBy::Limit) {
             return Ok(Livelock::No);
         }
@@ -285,12 +290,12 @@ fn go_on_alone(run: &dyn Run, trace: &Trace, stopped: &[Stopped]) -> bool {
     run.waiting(&mut |_, guard| awaited.extend(guard.map(|guard| guard.location)));
     stopped.iter().all(|one| {
         let round = one.round(trace);
-        let accesses = round.iter().flat_map(|&k| trace.accesses(k as usize).iter().map(move |&a| (k as usize, a)));
+        let accesses =
+            round.iter().flat_map(|&k| trace.accesses(k as usize).iter().map(move |&a| (k as usize, a)));
         matches!(one.by, StoppedBy::OwnRound(_))
             && accesses.into_iter().all(|(position, access)| {
                 let is_others = |k: usize| trace.process(k) != one.process;
-                let undisturbed =
-                    !(position..trace.len()).any(|k| is_others(k) && touches(k, true, access));
+                let undisturbed = !(position..trace.len()).any(|k| is_others(k) && touches(k, true, access));
                 let writes = !access.kind.is_read();
                 let others = stopped.iter().filter(|other| other.process != one.process);
                 let mut rounds = others.flat_map(|other| other.round(trace));
@@ -344,7 +349,8 @@ fn search_for_an_end(run: &mut dyn Run) -> Result<Livelock, Stop> {
             if seen.len() > MOST_STATES {
                 return Ok(Livelock::Unknown);
             }
-            let steps = run.enabled().iter().flat_map(|p| (0..run.alternatives(p)).map(move |choice| (p, choice)));
+            let steps =
+                run.enabled().iter().flat_map(|p| (0..run.alternatives(p)).map(move |choice| (p, choice)));
             stack.push(steps.collect());
         }
         let next = loop {

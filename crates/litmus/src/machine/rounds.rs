@@ -21,8 +21,8 @@ impl Rounds for LitmusRun {
             if way.held < 0 {
                 return;
             }
-            let is_back = machine.was_same(process.0, step as usize);
-            if is_back && with(Round { steps: steps + 1, restored: way.restores() }).is_break() {
+            let (is_back, steps) = (machine.was_same(process.0, step as usize), steps + 1);
+            if is_back && with(Round { steps, restored: way.restores(), alone: steps }).is_break() {
                 return;
             }
         }
@@ -42,10 +42,14 @@ impl Rounds for LitmusRun {
         let before = own.iter().rev().find(|&&step| machine.marks[step as usize].core.pc == proc.core.pc);
         let locals = before.map_or(&[][..], |&step| machine.saved_locals(step as usize));
         let names = image.bodies[proc.body as usize].locals.iter().map(|local| local.name.as_str());
-        let changed = names.zip(locals.iter().zip(&proc.locals)).filter(|(name, (old, new))| !name.is_empty() && old != new);
+        let changed = names
+            .zip(locals.iter().zip(&proc.locals))
+            .filter(|(name, (old, new))| !name.is_empty() && old != new);
         let mut changed: Vec<String> = changed.map(|(name, _)| name.to_owned()).collect();
         if let Some(&from) = before {
-            changed.extend(machine.changed_cells(own, from).into_iter().filter_map(|cell| image.cell_name(cell)));
+            changed.extend(
+                machine.changed_cells(own, from).into_iter().filter_map(|cell| image.cell_name(cell)),
+            );
         }
         let what = match &changed[..] {
             [] => String::new(),
