@@ -3,8 +3,11 @@
 //! A thread goes from operation to operation. Of each of its steps is noted what it changed, up to the next
 //! operation that the thread came to: values of locations and words of memory, each with what was there before
 //! and after, and blocks of memory that came or went. Where the thread stands ([`Standing`]) is noted too: its
-//! place, its stack pointer, its registers. It has gone a round if it stands where it stood, and everything
-//! that its own steps changed since then is as the first of them found it.
+//! place, its stack pointer, its registers. It has gone a round if it stands where it stood, and the changes that
+//! its own steps made since then cancel out: of everything they sum up to nothing. Where nobody else has changed
+//! it in between, that says that it is as the first of them found it. Sums are taken since counts of references
+//! are changed by everybody, in any order, and none of these changes is a step: what a thread adds and takes away
+//! again is the same in all orders.
 //!
 //! *Why that is a round.* All that a thread knows is in its registers and in memory, its stack included. What
 //! its steps did not change is as it was, but for what others did; and what others did does not count: either
@@ -242,19 +245,20 @@ impl<S: Standing> RoundNotes<S> {
 /// The changes of the last steps of a thread, of which more and more are looked at.
 #[derive(Default)]
 struct Way {
-    /// Each thing that was changed, with what was there at first and at last.
-    changes: BTreeMap<Changed, (u64, u64)>,
+    /// What the changes of each thing sum up to.
+    sums: BTreeMap<Changed, u64>,
+    /// How many of these are not 0.
     differing: usize,
 }
 
 impl Way {
-    /// Adds the changes of the step before.
-    fn add<'a>(&mut self, changes: impl DoubleEndedIterator<Item = &'a Change>) {
-        for change in changes.rev() {
-            let ends = self.changes.entry(change.what).or_insert((change.new, change.new));
-            self.differing -= usize::from(ends.0 != ends.1);
-            ends.0 = change.old;
-            self.differing += usize::from(ends.0 != ends.1);
+    /// Adds the changes of a step.
+    fn add<'a>(&mut self, changes: impl Iterator<Item = &'a Change>) {
+        for change in changes {
+            let sum = self.sums.entry(change.what).or_default();
+            self.differing -= usize::from(*sum != 0);
+            *sum = sum.wrapping_add(change.new.wrapping_sub(change.old));
+            self.differing += usize::from(*sum != 0);
         }
     }
 
@@ -264,8 +268,7 @@ impl Way {
     }
 
     fn differing(&self) -> Vec<Changed> {
-        let differs = self.changes.iter().filter(|(_, ends)| ends.0 != ends.1);
-        differs.map(|(&what, _)| what).collect()
+        self.sums.iter().filter(|(_, sum)| **sum != 0).map(|(&what, _)| what).collect()
     }
 }
 

@@ -171,6 +171,12 @@ impl Runtime {
         if self.execution.ending || std::thread::panicking() {
             return self.operate_at_once(operation, place);
         }
+        if self.looks_for_rounds() {
+            self.note_arrival(place, registers);
+        }
+        if self.process(self.execution.schedule.running).may_loop(place) {
+            self.look_for_loop(place, registers);
+        }
         let spin = match self.suspects(place) && operation.wait() == Wait::Nothing {
             true => self
                 .spin(place, Frame::new(registers, self.process(self.execution.schedule.running).bottom())),

@@ -6,6 +6,7 @@
 //! of one kind, so the search ends there, and another begins that knows. Only finitely many things can be
 //! found out.
 
+use std::panic::Location as Caller;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mazurka_program::{Location, LocationName, Stop};
@@ -14,6 +15,7 @@ use rustc_hash::FxHashSet;
 
 use super::Runtime;
 use super::identity::OwnKind;
+use super::rounds::Loops;
 use super::run::MAIN;
 
 /// What has been found out. Shared by the searches of one check.
@@ -30,6 +32,10 @@ struct Facts {
     cells: bool,
     ends: bool,
     groups: Vec<Vec<LocationName>>,
+    /// Where processes go in loops that write.
+    loops: Vec<&'static Caller<'static>>,
+    /// Whether rounds can't be looked for.
+    no_rounds: bool,
     /// Whether destructors panic when an execution is abandoned.
     bombs: bool,
     /// Whether that has made the thread of the operating system useless for the search.
@@ -65,7 +71,15 @@ impl Runtime {
         self.search.ends_are_steps = facts.ends;
         self.search.leaves_stacks = facts.bombs;
         let groups = facts.groups.clone();
+        let loops = if facts.no_rounds || self.execution.living.is_watched() {
+            Vec::new()
+        } else {
+            facts.loops.clone()
+        };
         drop(facts);
+        self.search.loops = Loops::around(&loops);
+        let arenas = self.search.loops.as_mut().map(|loops| &raw mut *loops.arenas);
+        self.execution.log.arenas = arenas.unwrap_or(std::ptr::null_mut());
         for group in groups {
             let mut members: Vec<Location> =
                 group.iter().filter_map(|name| self.location_named(name)).collect();
@@ -112,6 +126,23 @@ impl Runtime {
             facts.groups.push(group);
             true
         });
+    }
+
+    /// From now on those who come to a place are followed, to see whether they go rounds.
+    pub(super) fn discover_loop(&mut self, place: &'static Caller<'static>) {
+        self.discover(|facts| {
+            let news = !facts.no_rounds && !facts.loops.iter().any(|&known| std::ptr::eq(known, place));
+            if news {
+                facts.loops.push(place);
+            }
+            news
+        });
+    }
+
+    /// From now on no rounds are looked for: there is too much memory, or it is not known.
+    #[cold]
+    pub(super) fn discover_no_rounds(&mut self) {
+        self.discover(|facts| !std::mem::replace(&mut facts.no_rounds, true));
     }
 
     /// A destructor panicked while the execution was abandoned, which is no fault of the program: it was

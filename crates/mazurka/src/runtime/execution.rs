@@ -17,6 +17,9 @@ impl Runtime {
     /// Begins an execution: process 0 will run the body.
     pub(crate) fn begin_execution(&mut self, body: Body) {
         self.execution.reset();
+        if self.search.loops.as_mut().is_some_and(|loops| !loops.arenas.begin()) {
+            self.discover_no_rounds();
+        }
         let stamps = &mut self.search.stamps;
         self.execution.stamp = stamps.next().unwrap_or_else(|| {
             *stamps = super::identity::new_stamps();
@@ -52,6 +55,9 @@ impl Runtime {
         state.status = Status::Running;
         self.execution.schedule.running = process;
         self.execution.log.set_process(process, events);
+        if self.looks_for_rounds() {
+            self.execution.shadow.runs(process);
+        }
         let runtime: *mut Runtime = self;
         let before = RUNTIME.with(|cell| cell.replace(runtime));
         self.search.heartbeat.turn(process);

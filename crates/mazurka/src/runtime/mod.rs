@@ -10,6 +10,7 @@
 
 pub(crate) mod allocator;
 pub(crate) mod arcs;
+mod arena;
 mod arrive;
 pub(crate) mod confined;
 pub(crate) mod discoveries;
@@ -30,8 +31,10 @@ pub(crate) mod races;
 mod reach;
 mod recycled;
 mod region;
+mod rounds;
 pub(crate) mod run;
 mod script;
+mod shadow;
 pub(crate) mod spin;
 mod stacks;
 pub(crate) mod statics;
@@ -55,6 +58,7 @@ use leaks::Living;
 use mazurka_threads::execution_state;
 use mazurka_threads::guards::Guards;
 use mazurka_threads::races::Races;
+use mazurka_threads::rounds::RoundNotes;
 use mazurka_threads::schedule::{Findings, Schedule};
 use mazurka_threads::spin::Groups;
 use mazurka_threads::values::Values;
@@ -181,6 +185,8 @@ pub(crate) struct Search {
     guards: Guards,
     /// Locations that count as one for those who spin on them.
     groups: Groups,
+    /// What it takes to look for rounds, if they are looked for.
+    loops: Option<rounds::Loops>,
     /// The steps taken, or, while they are taken again, to be taken.
     script: Vec<TakenStep>,
     /// So many steps of the script are taken again: a process takes its own without being asked.
@@ -222,6 +228,9 @@ execution_state! {
         pub(crate) findings: Findings,
         pub(crate) waiters: Waiters,
         races: Races<&'static Caller<'static>>,
+        /// What its steps changed, if rounds are looked for, and the memory that this is told by.
+        rounds: RoundNotes<rounds::Stand>,
+        shadow: shadow::Shadow,
         /// What its processes have allocated.
         log: Log,
         statics: Statics,
@@ -271,6 +280,7 @@ impl Runtime {
             stacks: stacks.unwrap_or_else(|| Stacks::new(stack_size)),
             guards: take(&mut recycled.guards),
             groups: Groups::default(),
+            loops: None,
             script: take(&mut recycled.script),
             scripted: 0,
             fatal: None,

@@ -13,6 +13,7 @@ use mazurka_program::{Guard, Location, ProcessId};
 use super::identity::OWN_KINDS;
 use super::operation::{Operation, Wait};
 use super::overflow;
+use super::rounds::Sight;
 use super::spin::{Shared, SpinState};
 use super::stacks::Stacks;
 
@@ -122,6 +123,12 @@ pub(crate) struct Process {
     /// What `thread_local!` variables hold, in the order of their creation, by their keys.
     pub(crate) locals: Vec<(usize, Option<Box<dyn Any>>)>,
     pub(crate) spin_state: SpinState,
+    /// Where it was, to see that it goes in a loop.
+    pub(super) sight: Sight,
+    /// Whether its steps are followed, since it is at a loop.
+    pub(super) followed: bool,
+    /// How many locks it holds.
+    pub(crate) held: i32,
     /// What others may change on its stack.
     pub(super) shared: Vec<Shared>,
     /// For people: where it was created.
@@ -154,7 +161,7 @@ impl Process {
         #[rustfmt::skip]
         let Process {
             routine: _, own: _, end: _, status, pending, body, yielder, stack_size, stack, events, last, born, spawned,
-            made, name, locals, spin_state, shared, created,
+            made, name, locals, spin_state, sight, followed, held, shared, created,
         } = self;
         (*status, *pending, *body, *yielder) = (Status::Absent, None, None, None);
         (*stack_size, *stack) = (0, (0, 0));
@@ -162,6 +169,7 @@ impl Process {
         (*name, *created) = (None, None);
         locals.clear();
         spin_state.clear();
+        (*sight, *followed, *held) = (Sight::default(), false, 0);
         shared.clear();
     }
 

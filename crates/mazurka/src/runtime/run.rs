@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use mazurka_explore::NotExhaustive;
 use mazurka_program::{
-    Failure, Footprints, Guard, GuardId, Label, Names, PortableNames, ProcessId, ProcessSet, Program, Run,
-    Stop,
+    Failure, Footprints, Guard, GuardId, Label, Names, PortableNames, ProcessId, ProcessSet, Program, Rounds,
+    Run, Stop,
 };
 use mazurka_threads::replay::Prefixes;
 use std::panic::Location as Caller;
@@ -147,6 +147,7 @@ impl Run for ClosureRun {
             return Err(self.stopped());
         }
         std::mem::swap(label, &mut self.runtime.step.label);
+        label.returns = self.runtime.returns(process);
         self.note_state();
         Ok(())
     }
@@ -165,6 +166,10 @@ impl Run for ClosureRun {
     fn guard_holds_at(&self, guard: GuardId, depth: usize) -> bool {
         let Runtime { search, execution, .. } = &*self.runtime;
         search.guards.holds(guard, |location| execution.values.at_depth(location, depth as u32))
+    }
+
+    fn rounds(&self) -> Option<&dyn Rounds> {
+        Some(self)
     }
 
     fn portable_names(&mut self) -> Option<&mut dyn PortableNames> {
