@@ -1,7 +1,10 @@
 //! Loops that wait and write end, with the right verdict; and what hides a counter is taken for no round.
 
 mod counters;
+mod locks;
 mod polling;
+mod queues;
+mod tasks;
 
 use mazurka::{Checker, Report};
 
