@@ -18,9 +18,6 @@ use crate::{abs, compare, litmus, native};
 /// All of them.
 pub static FRONT_ENDS: [&dyn FrontEnd; 3] = [&litmus::FrontEnd, &abs::FrontEnd, &native::FrontEnd];
 
-/// Extensions of files that are known not to be supported yet.
-const PLANNED: [&str; 2] = ["rs", "beam"];
-
 /// A front end: from files to a program.
 pub trait FrontEnd: Sync {
     /// The extensions of its files.
@@ -146,22 +143,25 @@ pub fn of_file(file: &Path) -> Result<&'static dyn FrontEnd, CommandError> {
     }
     let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let known = FRONT_ENDS.into_iter().find(|front_end| front_end.extensions().contains(&extension));
-    known.ok_or_else(|| {
-        let extensions: Vec<String> = FRONT_ENDS
-            .iter()
-            .flat_map(|front_end| front_end.extensions())
-            .map(|extension| format!(".{extension}"))
-            .collect();
-        let (last, others) = extensions.split_last().expect("there are front ends");
-        let programs = format!("programs are {} or {last} files", others.join(", "));
-        let why = match PLANNED.contains(&extension) {
-            true => format!("{name}: .{extension} files are not supported yet; {programs}"),
-            false => format!(
-                "{name}: not a file of a known kind; {programs} (.rs and .beam are not supported yet)"
-            ),
-        };
-        CommandError::unsupported(why).at(name)
-    })
+    known.ok_or_else(|| CommandError::unsupported(format!("{name}: {}", not_known(extension))).at(name))
+}
+
+/// Why a file with this extension is no program, and what is.
+fn not_known(extension: &str) -> String {
+    let extensions: Vec<String> = FRONT_ENDS
+        .iter()
+        .flat_map(|front_end| front_end.extensions())
+        .map(|extension| format!(".{extension}"))
+        .collect();
+    let (last, others) = extensions.split_last().expect("there are front ends");
+    let programs = format!("programs are {} or {last} files", others.join(", "));
+    match extension {
+        "rs" => "Rust is checked by its own tests, not by this command: in a test use the library mazurka in place \
+                 of std, write #[mazurka::test] above it, and run cargo test; docs/rust.md shows how"
+            .to_owned(),
+        "beam" => format!(".beam files are not supported yet; {programs}"),
+        _ => format!("not a file of a known kind; {programs} (Rust: see docs/rust.md; .beam is not supported yet)"),
+    }
 }
 
 /// How the files of one program are called together.

@@ -5,10 +5,12 @@
 //! failure, 2 no verdict (usage, bad input, unsupported, a bug of ours), 3 not exhaustive.
 
 mod abs;
+mod algorithms;
 mod args;
 mod attend;
 mod check;
 mod compare;
+mod completions;
 mod error;
 mod executions;
 mod front_end;
@@ -16,8 +18,10 @@ mod guard;
 mod input;
 mod interrupt;
 mod litmus;
+mod man;
 mod native;
 mod output;
+mod parameters;
 mod print;
 
 use std::process::ExitCode;
@@ -36,6 +40,7 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let json = cli.command.json();
+    output::talk(cli.command.talk());
     match guard::guarded(|| run(&cli.command, worker.as_ref())) {
         Ok(status) => ExitCode::from(status),
         Err(error) => error.report(json),
@@ -48,6 +53,9 @@ fn run(command: &Command, worker: Option<&Worker>) -> Result<u8, CommandError> {
         Command::Check(arguments) => check::run(arguments, worker),
         Command::Compare(arguments) => compare::run(arguments, worker),
         Command::Print(arguments) => print::run(arguments),
+        Command::Algorithms(arguments) => algorithms::run(arguments),
+        Command::Completions(arguments) => completions::run(arguments),
+        Command::Man => man::run(),
     }
 }
 

@@ -260,7 +260,7 @@ fn delegate(request: &Request<'_>) -> Result<u8, CommandError> {
         BuildError::Compiler(text) => CommandError::of_compiler(&text),
         BuildError::Unsupported(why) => CommandError::unsupported(why),
     })?;
-    output::stderr(&built.warnings);
+    output::warnings(&built.warnings);
     let searches = algorithms.len().try_into().unwrap_or(u32::MAX);
     let time = limits.timeout.and_then(|time| time.checked_mul(searches));
     let allowance = Allowance { time, memory: limits.memory() };

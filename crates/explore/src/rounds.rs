@@ -123,7 +123,7 @@ impl Stops {
         Ok(state(a) == state(b))
     }
 
-    /// How the last event of a trace closes a round, if it does. The run is where it was afterwards.
+    /// How the last event of a process closes a round, if it does. The run is where it was afterwards.
     ///
     /// # Errors
     /// If a step that was taken can't be taken again.
@@ -131,12 +131,12 @@ impl Stops {
         &mut self,
         run: &mut dyn Run,
         walked: Walked<'_>,
+        process: ProcessId,
         rules: &Repairs,
     ) -> Result<Option<StoppedBy>, Stop> {
-        let trace = walked.trace;
-        let Some(last) = trace.len().checked_sub(1) else { return Ok(None) };
-        let process = trace.process(last);
-        let own = trace.positions(process);
+        let own = walked.trace.positions(process);
+        let Some(&last) = own.last() else { return Ok(None) };
+        let last = last as usize;
         let known = if rules.alone { walked.known_to_others(process, last) } else { 0 };
         let (mut own_round, mut came_back) = (None, Vec::new());
         let Some(rounds) = run.rounds() else { return Ok(None) };
@@ -155,8 +155,7 @@ impl Stops {
         }
         for steps in came_back.into_iter().filter(|&steps| steps < own.len()) {
             let earlier = own[own.len() - steps - 1] as usize;
-            // Without others it would be an own round.
-            if walked.meets_others(process, earlier, last) && self.same_past(run, walked, earlier, last)? {
+            if self.same_past(run, walked, earlier, last)? {
                 return Ok(Some(StoppedBy::JointRound(steps)));
             }
         }
@@ -188,13 +187,6 @@ impl Walked<'_> {
             events => Some(self.trace.positions(other)[events as usize - 1] as usize),
         };
         others.filter_map(last_of).map(|event| self.order.clock(event, process) as usize).max().unwrap_or(0)
-    }
-
-    /// Whether more events of other processes happen before an event of a process than before an earlier one
-    /// of its own.
-    fn meets_others(self, process: ProcessId, earlier: usize, later: usize) -> bool {
-        let others = (0..self.trace.width() as u32).map(ProcessId).filter(|&other| other != process);
-        others.into_iter().any(|other| self.order.clock(earlier, other) != self.order.clock(later, other))
     }
 
     /// The state after an event and all that happens before it. The run is where it was afterwards.
@@ -237,7 +229,7 @@ pub(crate) struct Livelocks {
     known: HashMap<Vec<i64>, Livelock>,
 }
 
-/// How many steps a fair schedule is given to come to an end, besides as many as the execution had.
+/// How many steps a fair schedule is given to come to an end.
 const FAIR_STEPS: usize = 400;
 
 /// How many states are looked at to find an end.
@@ -261,15 +253,21 @@ impl Livelocks {
         if go_on_alone(run, walked.trace, stopped) {
             return Ok(Livelock::Yes);
         }
+        self.decide_by_search(run)
+    }
+
+    fn decide_by_search(&mut self, run: &mut dyn Run) -> Result<Livelock, Stop> {
         let state = state_of(run);
         if let Some(&known) = state.as_ref().and_then(|state| self.known.get(state)) {
             return Ok(known);
         }
         let depth = run.depth();
-        let decided = match ends_fairly(run, depth + FAIR_STEPS)? {
-            true => Livelock::No,
-            false if state.is_some() => search_for_an_end(run)?,
-            false => Livelock::Unknown,
+        let ends = ends_fairly(run, depth + FAIR_STEPS)?;
+        run.rewind(depth);
+        let decided = match (ends, &state) {
+            (true, _) => Livelock::No,
+            (false, Some(_)) => search_for_an_end(run)?,
+            (false, None) => Livelock::Unknown,
         };
         run.rewind(depth);
         if let Some(state) = state {
@@ -277,6 +275,35 @@ impl Livelocks {
         }
         Ok(decided)
     }
+}
+
+/// The processes that go round and round where a run has come along a trace, if it is a livelock: nobody else
+/// goes on, and the program can't come to an end any more.
+pub fn livelock<R: Run>(run: &mut R, trace: &Trace) -> Option<Vec<ProcessId>> {
+    let run: &mut dyn Run = run;
+    let enabled: Vec<ProcessId> = run.enabled().iter().collect();
+    if enabled.is_empty() || run.rounds().is_none() || run.assumed() || run.ended_early() {
+        return None;
+    }
+    let order = HappensBefore::of(trace);
+    let walked = Walked { trace, order: &order };
+    let (mut stops, rules) = (Stops::default(), Repairs::default());
+    for &process in &enabled {
+        let position = trace.positions(process).last().map(|&last| last as usize);
+        let closed = stops.closed_round(run, walked, process, &rules).ok()?;
+        if let (Some(position), Some(by)) = (position, closed) {
+            stops.add(Stopped { process, position, by });
+        }
+    }
+    // Where states are known, it does not take rounds to see that there is no end.
+    if stops.all().len() < enabled.len() && state_of(run).is_none() {
+        return None;
+    }
+    let decided = match stops.all().len() < enabled.len() {
+        true => Livelocks::default().decide_by_search(run),
+        false => Livelocks::default().decide(run, walked, stops.all()),
+    };
+    (decided == Ok(Livelock::Yes)).then_some(enabled)
 }
 
 /// Whether every stopped process would go its own round again, whatever the others do: nobody else has written

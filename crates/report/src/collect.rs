@@ -6,7 +6,10 @@
 use std::ops::ControlFlow;
 
 use mazurka_explore::{Counts, Ending, Monitor};
-use mazurka_program::{Explain, Failure, FailureKind, Place, Run, Schedule, Step, WaitExplanation};
+use mazurka_program::{
+    AccessKind, Explain, Failure, FailureKind, Location, Place, ProcessId, Run, Schedule, Step,
+    WaitExplanation,
+};
 use mazurka_trace::Trace;
 
 use crate::cycle::to_blame;
@@ -130,6 +133,17 @@ impl<'a> Collector<'a> {
     }
 }
 
+impl Collector<'_> {
+    fn meet_livelock<R: Explain>(&mut self, trace: &Trace, run: &R, execution: u64) {
+        let looping: Vec<_> =
+            run.enabled().iter().map(|process| (process, read_last(trace, process))).collect();
+        let failure = livelock_of(run, &looping);
+        if !self.known(&failure, &[], execution) {
+            self.keep(failure, Vec::new(), trace, run, execution);
+        }
+    }
+}
+
 impl<R: Explain> Monitor<R> for Collector<'_> {
     fn execution(&mut self, ending: Ending, trace: &Trace, run: &R, counts: &Counts) -> ControlFlow<()> {
         let execution = counts.executions();
@@ -139,8 +153,10 @@ impl<R: Explain> Monitor<R> for Collector<'_> {
                 self.keep(failure.clone(), Vec::new(), trace, run, execution);
             }
         }
-        if ending == (Ending::Complete { deadlock: true }) {
-            self.meet_deadlock(trace, run, execution);
+        match ending {
+            Ending::Complete { deadlock: true } => self.meet_deadlock(trace, run, execution),
+            Ending::Stopped { livelock: true } => self.meet_livelock(trace, run, execution),
+            _ => {}
         }
         let Collected { found, interrupted, .. } = &mut self.collected;
         if !found.is_empty() && !self.keep_going {
@@ -225,6 +241,53 @@ pub(crate) fn deadlock_of<R: Explain>(run: &R, waiting: Vec<WaitExplanation>) ->
         more => parts.push(format!("{more} more wait")),
     }
     Failure { kind: FailureKind::Deadlock, message: parts.join(", "), place: None, process: None }
+}
+
+/// So many of its last steps tell what a process that goes round and round reads.
+const LAST_STEPS: usize = 64;
+
+/// What a process that goes round and round reads and does not write itself.
+pub(crate) fn read_last(trace: &Trace, process: ProcessId) -> Vec<Location> {
+    let own = trace.positions(process);
+    let last = &own[own.len().saturating_sub(LAST_STEPS)..];
+    let accesses =
+        || last.iter().flat_map(|&step| trace.accesses(step as usize)).filter(|access| access.len == 1);
+    let written: Vec<Location> =
+        accesses().filter(|a| a.kind == AccessKind::Write).map(|a| a.first).collect();
+    let mut read: Vec<Location> =
+        accesses().filter(|a| a.kind != AccessKind::Write).map(|a| a.first).collect();
+    read.retain(|location| !written.contains(location));
+    read.sort_unstable();
+    read.dedup();
+    read
+}
+
+/// The livelock in which these processes go round and round, each with what it reads.
+pub(crate) fn livelock_of<R: Explain>(run: &R, looping: &[(ProcessId, Vec<Location>)]) -> Failure {
+    let mut looping: Vec<&(ProcessId, Vec<Location>)> = looping.iter().collect();
+    looping.sort_by(|a, b| run.names().compare(a.0, b.0));
+    let place = |process: ProcessId| run.rounds().and_then(|rounds| rounds.place(process));
+    let mut parts: Vec<String> = Vec::new();
+    for (process, read) in looping.iter().take(NAMED) {
+        let names = read.iter().filter_map(|&at| run.rounds().and_then(|rounds| rounds.location_name(at)));
+        let mut names: Vec<String> = names.collect();
+        names.dedup();
+        let reading =
+            if names.is_empty() { String::new() } else { format!(", reading {}", names.join(" and ")) };
+        let at = place(*process).map_or_else(String::new, |place| format!(" at {place}"));
+        parts.push(format!("{} goes round and round{at}{reading}", run.process_name(*process)));
+    }
+    if looping.len() > NAMED {
+        parts.push(format!("{} more do", looping.len() - NAMED));
+    }
+    let out = if looping.len() == 1 { "let it out" } else { "let them out" };
+    let first = looping.first().map(|one| one.0);
+    Failure {
+        kind: FailureKind::Livelock,
+        message: format!("{}; nobody is left who could {out}", parts.join(", ")),
+        place: first.and_then(place),
+        process: first,
+    }
 }
 
 /// Those to blame first, and then in the order of their names: numbers may differ from run to run.

@@ -8,9 +8,11 @@
 use std::fmt;
 
 use mazurka_program::{
-    Divergence, DivergenceReason, Explain, Explanation, Failure, Observed, Place, ProcessId, Program,
-    Schedule, Step, Stop, WaitExplanation, follow, settled,
+    Divergence, DivergenceReason, Explain, Explanation, Failure, Location, Observed, Place, ProcessId,
+    Program, Schedule, Step, Stop, WaitExplanation, follow, settled,
 };
+
+use mazurka_trace::Trace;
 
 use crate::collect;
 
@@ -99,6 +101,8 @@ pub enum ReplayEnd {
     Finished,
     /// Nobody can go on, and some wait.
     Deadlock,
+    /// Nobody can come to an end: some go round and round, and the others wait.
+    Livelock,
     /// An assumption was false, and nobody can go on.
     Assumed,
     /// The schedule ended while these could go on.
@@ -145,7 +149,8 @@ fn replay_once<R: Explain>(run: &mut R, schedule: &Schedule) -> Result<Replay, M
         Ok(())
     })?;
     let waiting = waiting(run);
-    let end = end(run, &waiting, stop, steps.len(), &mut failures);
+    let looping = looping(run, schedule, stop.is_some());
+    let end = end(run, &waiting, stop, &looping, &mut failures);
     Ok(Replay { steps, waiting, failures, end })
 }
 
@@ -216,13 +221,29 @@ fn waiting<R: Explain>(run: &R) -> Vec<Waiting> {
     waiting.into_iter().map(told).collect()
 }
 
+/// Who goes round and round at the end of a schedule, each with what it reads, if that is a livelock.
+fn looping<R: Explain>(
+    run: &mut R,
+    schedule: &Schedule,
+    has_stopped: bool,
+) -> Vec<(ProcessId, Vec<Location>)> {
+    if has_stopped || run.enabled().is_empty() || run.rounds().is_none() {
+        return Vec::new();
+    }
+    run.rewind(0);
+    let Ok(trace) = Trace::along(run, &schedule.steps, |_, _| {}) else { return Vec::new() };
+    let processes = mazurka_explore::livelock(run, &trace).unwrap_or_default();
+    processes.into_iter().map(|process| (process, collect::read_last(&trace, process))).collect()
+}
+
 fn end<R: Explain>(
     run: &R,
     waiting: &[Waiting],
     stop: Option<Stop>,
-    steps: usize,
+    looping: &[(ProcessId, Vec<Location>)],
     failures: &mut Vec<ReplayFailure>,
 ) -> ReplayEnd {
+    let steps = run.depth();
     match stop {
         Some(Stop::Broken(failure)) => {
             failures.push(replay_failure(run, steps, failure));
@@ -230,6 +251,10 @@ fn end<R: Explain>(
         }
         Some(stop) => return ReplayEnd::Bound(stop.reason().to_owned()),
         None => {}
+    }
+    if !looping.is_empty() {
+        failures.push(replay_failure(run, steps, collect::livelock_of(run, looping)));
+        return ReplayEnd::Livelock;
     }
     if !run.enabled().is_empty() {
         let mut enabled: Vec<ProcessId> = run.enabled().iter().collect();

@@ -3,7 +3,7 @@
 //! A runtime has three kinds of state: what is known for the whole search, what one execution has, and what
 //! one step needs. The second begins anew with each execution; a front end that takes snapshots saves and
 //! restores it. Whoever adds a field to a list of resets and forgets the list of saves has a wrong answer
-//! that no compiler sees. So the state of an execution is declared by [`execution_state!`], which makes
+//! that no compiler sees. So the state of an execution is declared by [`execution_state!`](crate::execution_state), which makes
 //! [`ExecutionState`] of its fields, and each field says of itself how it begins, is saved and restored.
 
 /// Something that begins anew with each execution. Memory is kept.

@@ -3,8 +3,10 @@
 //! `MAZURKA_BLESS=1 cargo test -p mazurka-cli` writes the files of whole reports (`tests/golden`) anew; look
 //! at what changed.
 
+mod about;
 mod abs;
 mod bad_input;
+mod documents;
 mod executions;
 mod golden;
 mod json;
@@ -19,8 +21,10 @@ mod native_reports;
 mod native_sync;
 mod outcomes;
 mod programs;
+mod ranges;
 mod replay;
 mod schema;
+mod talk;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_program::{ProcessId, Round, Rounds};
+use mazurka_program::{Location, Place, ProcessId, Round, Rounds};
 
 use super::process::Core;
 use super::{LitmusRun, Machine};
@@ -37,8 +37,7 @@ impl Rounds for LitmusRun {
     fn describe(&self, process: ProcessId, own: &[u32]) -> String {
         let (image, machine) = (&*self.image, &self.machine);
         let proc = &machine.procs[process.index()];
-        let at = image.place(image.lines[proc.core.pc as usize].span);
-        let at = at.map_or_else(String::new, |place| format!(" at {place}"));
+        let at = self.place(process).map_or_else(String::new, |place| format!(" at {place}"));
         let before = own.iter().rev().find(|&&step| machine.marks[step as usize].core.pc == proc.core.pc);
         let locals = before.map_or(&[][..], |&step| machine.saved_locals(step as usize));
         let names = image.bodies[proc.body as usize].locals.iter().map(|local| local.name.as_str());
@@ -57,6 +56,14 @@ impl Rounds for LitmusRun {
             several => format!(", in which {} change,", several.join(" and ")),
         };
         format!("the loop of {}{at}{what}", machine.process_name(image, process.0))
+    }
+
+    fn place(&self, process: ProcessId) -> Option<Place> {
+        self.image.place(self.image.lines[self.machine.procs[process.index()].core.pc as usize].span)
+    }
+
+    fn location_name(&self, location: Location) -> Option<String> {
+        self.image.cell_name(location.0)
     }
 }
 
