@@ -250,7 +250,7 @@ impl Livelocks {
         if stopped.iter().any(|stopped| stopped.by == StoppedBy::Limit) {
             return Ok(Livelock::No);
         }
-        if go_on_alone(run, walked.trace, stopped) {
+        if go_on_alone(run, walked.trace, stopped) || go_round_again(run, walked.trace, stopped)? {
             return Ok(Livelock::Yes);
         }
         self.decide_by_search(run)
@@ -332,6 +332,48 @@ fn go_on_alone(run: &dyn Run, trace: &Trace, stopped: &[Stopped]) -> bool {
                 undisturbed && unnoticed
             })
     })
+}
+
+/// Whether every stopped process goes an own round again when it goes on, one after the other, and all of them would
+/// go on so: others have written since what its round touches, but nothing that leads it elsewhere. The run is where
+/// it was afterwards.
+fn go_round_again(run: &mut dyn Run, trace: &Trace, stopped: &[Stopped]) -> Result<bool, Stop> {
+    let (depth, mut trace) = (run.depth(), trace.clone());
+    let mut again = Vec::new();
+    for one in stopped {
+        let most = trace.len() + FAIR_STEPS;
+        again.extend(go_round(run, &mut trace, one.process, most)?);
+    }
+    let goes_on = again.len() == stopped.len() && go_on_alone(run, &trace, &again);
+    run.rewind(depth);
+    Ok(goes_on)
+}
+
+/// Takes steps of a process until it has gone a round, at most up to a depth.
+fn go_round(
+    run: &mut dyn Run,
+    trace: &mut Trace,
+    process: ProcessId,
+    most: usize,
+) -> Result<Option<Stopped>, Stop> {
+    let (before, mut label) = (trace.positions(process).len(), Default::default());
+    while trace.len() < most && run.enabled().contains(process) && run.alternatives(process) == 1 {
+        run.step(process, 0, &mut label)?;
+        trace.push(process, 0, 1, &label);
+        let (own, mut closed) = (trace.positions(process), None);
+        if let Some(rounds) = run.rounds().filter(|_| label.returns) {
+            rounds.rounds(process, own, &mut |round| {
+                if round.restored && round.steps <= own.len() - before {
+                    closed = Some(StoppedBy::OwnRound(round.steps));
+                }
+                if closed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+        }
+        if let Some(by) = closed {
+            return Ok(Some(Stopped { process, position: trace.len() - 1, by }));
+        }
+    }
+    Ok(None)
 }
 
 fn state_of(run: &dyn Run) -> Option<Vec<i64>> {

@@ -39,6 +39,9 @@ use super::spin::{Frame, Registers, Site, leaves_more};
 /// From so many steps on it is looked whether a process goes in a loop.
 const FIRST_LOOK: u32 = 8;
 
+/// Who comes to one place so many times in one state goes in a loop, though it has written nothing.
+const MANY_TIMES: u32 = 4;
+
 /// If processes have more memory than this, no rounds are looked for.
 const MOST_MEMORY: usize = 1 << 20;
 
@@ -83,6 +86,8 @@ pub(crate) struct Sight {
     state: u64,
     /// Whether the process has written something since.
     pub(super) wrote: bool,
+    /// How many times it was there in that state since.
+    times: u32,
     /// Whether the process has come there again with its last step.
     pub(super) again: bool,
 }
@@ -105,15 +110,17 @@ impl Runtime {
         let sight = &mut self.process_mut(me).sight;
         if sight.place == Some(Site(place)) && sight.top == registers.top() {
             sight.again = true;
-            if sight.wrote && sight.state == state && !followed {
+            sight.times += u32::from(sight.state == state);
+            // Who only reads waits for something as soon as he is recognised.
+            let loops = sight.times > 0 && (sight.wrote || sight.times >= MANY_TIMES);
+            if loops && !followed {
                 self.discover_loop(place);
             }
             return;
         }
         if self.process(me).events.is_power_of_two() {
             let place = Some(Site(place));
-            self.process_mut(me).sight =
-                Sight { place, top: registers.top(), state, wrote: false, again: false };
+            self.process_mut(me).sight = Sight { place, top: registers.top(), state, ..Sight::default() };
         }
     }
 
@@ -219,8 +226,8 @@ impl Runtime {
 
     /// Whether rounds are looked for.
     #[inline]
-    pub(crate) fn looks_for_rounds(&self) -> bool {
-        self.search.loops.is_some()
+    pub(super) fn looks_for_rounds(&self) -> bool {
+        self.search.loops.is_some() && !self.execution.leaving
     }
 
     /// Whether a process may have gone a round with the step that it took last, or goes in a loop.

@@ -4,6 +4,7 @@ mod counters;
 mod locks;
 mod polling;
 mod queues;
+mod random;
 mod tasks;
 
 use mazurka::{Checker, Report};
