@@ -36,7 +36,8 @@ impl Runtime {
 
     /// Gives a process a stack.
     pub(super) fn embark(&mut self, process: ProcessId) -> std::io::Result<()> {
-        self.processes[process.0 as usize].embark(&mut self.search.stacks)
+        let clean = if self.search.loops.is_some() { super::rounds::CLEAN_STACK } else { 0 };
+        self.processes[process.0 as usize].embark(&mut self.search.stacks, clean)
     }
 
     /// Runs a process until it suspends itself or ends.
@@ -57,6 +58,7 @@ impl Runtime {
         self.execution.log.set_process(process, events);
         if self.looks_for_rounds() {
             self.execution.shadow.runs(process);
+            super::spin::leaves_more();
         }
         let runtime: *mut Runtime = self;
         let before = RUNTIME.with(|cell| cell.replace(runtime));

@@ -180,11 +180,19 @@ impl Process {
         self.body = Some(body);
     }
 
-    /// Gives the process a stack.
-    pub(crate) fn embark(&mut self, stacks: &mut Stacks) -> std::io::Result<()> {
+    /// Gives the process a stack, of which so many bytes are to be clean: nothing that is left of earlier times is to
+    /// be seen there.
+    pub(crate) fn embark(&mut self, stacks: &mut Stacks, clean: usize) -> std::io::Result<()> {
         let Some(body) = self.body.take() else { return Ok(()) };
         let stack = stacks.take(self.size_among(stacks))?;
         self.stack = (stack.limit().get(), stack.base().get());
+        // The page at the limit is there to be hit by those who overflow.
+        let clean = clean.min((self.stack.1 - self.stack.0) / 2);
+        // SAFETY: half of a stack that nobody uses, from where it begins.
+        unsafe {
+            let start = ptr::with_exposed_provenance_mut::<u8>(self.stack.1 - clean);
+            ptr::write_bytes(start, 0, clean);
+        }
         let routine = Coroutine::with_stack(stack, move |yielder: &Yielder<Resume, ()>, resume| {
             super::arrive::enter(ptr::NonNull::from(yielder), resume, body);
         });

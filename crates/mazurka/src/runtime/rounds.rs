@@ -39,6 +39,10 @@ use super::spin::{Frame, Registers, Site, leaves_more};
 /// From so many steps on it is looked whether a process goes in a loop.
 const FIRST_LOOK: u32 = 8;
 
+/// So much of a stack is clean when its process begins. Who uses more has uninitialised words in its frames that
+/// are left of earlier executions.
+pub(super) const CLEAN_STACK: usize = 1 << 16;
+
 /// Who comes to one place so many times in one state goes in a loop, though it has written nothing.
 const MANY_TIMES: u32 = 4;
 
@@ -157,6 +161,7 @@ impl Runtime {
     /// The step was taken by an operation.
     #[cold]
     pub(super) fn note_done(&mut self, operation: &dyn Operation) {
+        leaves_more();
         let label = &self.step.label;
         let reads = |access: &Access| access.kind.is_read();
         if !label.spawned.is_empty() || !(operation.is_told() || label.accesses.iter().all(reads)) {
@@ -174,6 +179,9 @@ impl Runtime {
         let state = self.process(me);
         let stand = Stand { place: Site(place), registers: *registers.words(), limit: state.stack.0 };
         let held = state.held;
+        if state.bottom().saturating_sub(registers.top()) > CLEAN_STACK / 2 {
+            return;
+        }
         if state.followed && self.execution.shadow.is_fresh(me) {
             self.note_changes(me, registers.top());
         } else if state.followed || loops.places.contains(&Site(place)) {
@@ -249,6 +257,7 @@ impl Frame {
 
 impl Rounds for ClosureRun {
     fn rounds(&self, process: ProcessId, own: &[u32], with: &mut dyn FnMut(Round) -> ControlFlow<()>) {
+        if std::env::var_os("DBG").is_some() { eprintln!("rounds? p{} looks={} leaving={} followed={} own={own:?}\n{}", process.0, self.runtime.search.loops.is_some(), self.runtime.execution.leaving, self.runtime.process(process).followed, self.runtime.execution.rounds.debug(process, own)); }
         if self.runtime.looks_for_rounds() {
             self.runtime.execution.rounds.rounds(process, own, self.runtime.watches_cells(), with);
         }

@@ -68,7 +68,7 @@ impl SpinState {
         let deepest = if self.detector.is_clear() { top } else { self.deepest };
         self.detector.note(Site(place), location, value);
         self.deepest = deepest.min(top);
-        if deepest < top {
+        if deepest < top && LEFT.get() == Left::Nothing {
             LEFT.set(Left::Something);
         }
     }
