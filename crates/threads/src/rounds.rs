@@ -221,12 +221,6 @@ impl<S: Standing> RoundNotes<S> {
         }
     }
 
-    #[doc(hidden)]
-    pub fn debug(&self, process: ProcessId, own: &[u32]) -> String {
-        let here = self.stood(process, own, own.len()).map(|s| s.0);
-        own.iter().map(|&s| { let n = &self.steps[s as usize]; format!("  {s}: told {} held {} next {} changes {:x?}\n", n.is_told, n.held, if n.next.is_none() {"none"} else if n.next.as_ref() == here {"HERE"} else {"other"}, self.changes_of(s as usize)) }).collect()
-    }
-
     /// Whether the last steps of a thread, so many, did what as many before them did.
     fn is_twin(&self, own: &[u32], steps: usize) -> bool {
         let Some(start) = own.len().checked_sub(2 * steps) else { return false };

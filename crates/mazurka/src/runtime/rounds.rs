@@ -257,7 +257,6 @@ impl Frame {
 
 impl Rounds for ClosureRun {
     fn rounds(&self, process: ProcessId, own: &[u32], with: &mut dyn FnMut(Round) -> ControlFlow<()>) {
-        if std::env::var_os("DBG").is_some() { eprintln!("rounds? p{} looks={} leaving={} followed={} own={own:?}\n{}", process.0, self.runtime.search.loops.is_some(), self.runtime.execution.leaving, self.runtime.process(process).followed, self.runtime.execution.rounds.debug(process, own)); }
         if self.runtime.looks_for_rounds() {
             self.runtime.execution.rounds.rounds(process, own, self.runtime.watches_cells(), with);
         }

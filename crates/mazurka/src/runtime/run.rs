@@ -78,6 +78,7 @@ impl Program for Closure {
             holds: Vec::new(),
             behind: false,
             prefixes: take(&mut recycled.prefixes),
+            found: Vec::new(),
         };
         if run.begin(0).is_err() {
             // So that a step is asked for, which says what is wrong.
@@ -105,6 +106,9 @@ pub struct ClosureRun {
     behind: bool,
     /// What the search asks about prefixes of the script.
     prefixes: Prefixes,
+    /// After each prefix: how many failures there were, and whether an assumption was false. A search looks beyond
+    /// the end of an execution and comes back, and what it found there is no part of the execution.
+    found: Vec<(usize, bool)>,
 }
 
 impl Run for ClosureRun {
@@ -160,6 +164,10 @@ impl Run for ClosureRun {
                 self.holds.pop();
             }
             self.prefixes.rewind(depth);
+            let (failures, assumed) = self.found[depth];
+            let findings = &mut self.runtime.execution.findings;
+            findings.failures.truncate(failures);
+            findings.assumed = assumed;
         }
     }
 
@@ -467,6 +475,9 @@ impl ClosureRun {
     /// Notes who is enabled now, for when it is asked later.
     #[inline]
     fn note_state(&mut self) {
+        let findings = &self.runtime.execution.findings;
+        self.found.truncate(self.runtime.search.script.len());
+        self.found.push((findings.failures.len(), findings.assumed));
         self.prefixes.note(self.runtime.search.script.len(), &self.runtime.execution.schedule.enabled);
         if self.runtime.execution.schedule.is_branching() {
             self.note_outcomes();

@@ -244,7 +244,6 @@ fn compare(seed: u64, judged: &mut Judged) {
         let guarded = *shared.lock.lock().unwrap();
         into.lock().unwrap().insert((registers, variables, guarded));
     });
-    if report.seconds() > 0.5 { eprintln!("SLOW {seed}: {} {} {:?}\n{codes:?}", report.seconds(), report.verdict(), (report.executions(), report.stopped(), report.events())); }
     let found = found.lock().unwrap().clone();
     let told = || format!("program {seed}: {codes:#?}\n{}", report.text());
     assert!(found.is_subset(&truth), "an outcome that can't be: {}", told());
