@@ -16,7 +16,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use mazurka_program::{ProcessId, ProcessSet, Run, Stop};
+use mazurka_program::{FailureKind, ProcessId, ProcessSet, Run, Stop};
 use mazurka_trace::{HappensBefore, Trace};
 
 crate::rules::switches! {
@@ -263,8 +263,11 @@ impl Livelocks {
         }
         let depth = run.depth();
         let ends = ends_fairly(run, depth + FAIR_STEPS)?;
+        // Who only reads may wait there for what nobody will change any more.
+        let spins = ends && run.failures().iter().any(|failure| failure.kind == FailureKind::Livelock);
         run.rewind(depth);
         let decided = match (ends, &state) {
+            (true, _) if spins => Livelock::Yes,
             (true, _) => Livelock::No,
             (false, Some(_)) => search_for_an_end(run)?,
             (false, None) => Livelock::Unknown,
@@ -344,7 +347,10 @@ fn go_round_again(run: &mut dyn Run, trace: &Trace, stopped: &[Stopped]) -> Resu
         let most = trace.len() + FAIR_STEPS;
         again.extend(go_round(run, &mut trace, one.process, most)?);
     }
-    let goes_on = again.len() == stopped.len() && go_on_alone(run, &trace, &again);
+    // On its way one may have let another go on.
+    let nobody_else =
+        run.enabled().iter().all(|process| again.iter().any(|one: &Stopped| one.process == process));
+    let goes_on = nobody_else && again.len() == stopped.len() && go_on_alone(run, &trace, &again);
     run.rewind(depth);
     Ok(goes_on)
 }

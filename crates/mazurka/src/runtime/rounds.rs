@@ -24,17 +24,17 @@ use std::hash::Hasher;
 use std::ops::{ControlFlow, Range};
 use std::panic::Location as Caller;
 
-use mazurka_program::{Access, ProcessId, Round, Rounds};
+use mazurka_program::{Access, Location, Place, ProcessId, Round, Rounds};
 use mazurka_threads::replay::digest;
 use mazurka_threads::rounds::{Changed, Standing};
 
-use super::Runtime;
 use super::arena::Arenas;
 use super::identity::is_location;
 use super::operation::Operation;
 use super::process::Process;
 use super::run::ClosureRun;
 use super::spin::{Frame, Registers, Site, leaves_more};
+use super::{Runtime, place_of};
 
 /// From so many steps on it is looked whether a process goes in a loop.
 const FIRST_LOOK: u32 = 8;
@@ -228,7 +228,7 @@ impl Runtime {
 
     /// A location was written, in the step that is being taken.
     #[cold]
-    pub(super) fn note_value(&mut self, location: mazurka_program::Location, old: u64, new: u64) {
+    pub(super) fn note_value(&mut self, location: Location, old: u64, new: u64) {
         self.execution.rounds.change(Changed::Value(location), old, new);
     }
 
@@ -241,8 +241,11 @@ impl Runtime {
     /// Whether a process may have gone a round with the step that it took last, or goes in a loop.
     #[inline]
     pub(super) fn returns(&mut self, process: ProcessId) -> bool {
-        let again = std::mem::take(&mut self.process_mut(process).sight.again);
-        again || (self.looks_for_rounds() && self.execution.rounds.returns())
+        let state = self.process_mut(process);
+        let again = std::mem::take(&mut state.sight.again);
+        // Who waits for what it reads to change goes no further anyway.
+        let spins = state.pending.is_some_and(|pending| pending.spins);
+        !spins && (again || (self.looks_for_rounds() && self.execution.rounds.returns()))
     }
 }
 
@@ -260,6 +263,14 @@ impl Rounds for ClosureRun {
         if self.runtime.looks_for_rounds() {
             self.runtime.execution.rounds.rounds(process, own, self.runtime.watches_cells(), with);
         }
+    }
+
+    fn place(&self, process: ProcessId) -> Option<Place> {
+        self.runtime.process(process).pending.map(|pending| place_of(pending.place))
+    }
+
+    fn location_name(&self, location: Location) -> Option<String> {
+        Some(self.runtime.name_of_location(location))
     }
 
     fn arrivals(&self, process: ProcessId, own: &[u32]) -> usize {
