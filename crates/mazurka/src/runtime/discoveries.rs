@@ -6,7 +6,6 @@
 //! of one kind, so the search ends there, and another begins that knows. Only finitely many things can be
 //! found out.
 
-use std::panic::Location as Caller;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mazurka_program::{Location, LocationName, Stop};
@@ -32,8 +31,8 @@ struct Facts {
     cells: bool,
     ends: bool,
     groups: Vec<Vec<LocationName>>,
-    /// Where processes go in loops that write.
-    loops: Vec<&'static Caller<'static>>,
+    /// Whether processes go in loops that write.
+    loops: bool,
     /// Whether rounds can't be looked for.
     no_rounds: bool,
     /// Whether destructors panic when an execution is abandoned.
@@ -71,13 +70,9 @@ impl Runtime {
         self.search.ends_are_steps = facts.ends;
         self.search.leaves_stacks = facts.bombs;
         let groups = facts.groups.clone();
-        let loops = if facts.no_rounds || self.execution.living.is_watched() {
-            Vec::new()
-        } else {
-            facts.loops.clone()
-        };
+        let loops = facts.loops && !facts.no_rounds && !self.execution.living.is_watched();
         drop(facts);
-        self.search.loops = Loops::around(&loops);
+        self.search.loops = loops.then(Loops::new).flatten();
         let arenas = self.search.loops.as_mut().map(|loops| &raw mut *loops.arenas);
         self.execution.log.arenas = arenas.unwrap_or(std::ptr::null_mut());
         for group in groups {
@@ -128,15 +123,9 @@ impl Runtime {
         });
     }
 
-    /// From now on those who come to a place are followed, to see whether they go rounds.
-    pub(super) fn discover_loop(&mut self, place: &'static Caller<'static>) {
-        self.discover(|facts| {
-            let news = !facts.no_rounds && !facts.loops.iter().any(|&known| std::ptr::eq(known, place));
-            if news {
-                facts.loops.push(place);
-            }
-            news
-        });
+    /// From now on processes are followed, to see whether they go rounds.
+    pub(super) fn discover_loops(&mut self) {
+        self.discover(|facts| !std::mem::replace(&mut facts.loops, true));
     }
 
     /// From now on no rounds are looked for: there is too much memory, or it is not known.

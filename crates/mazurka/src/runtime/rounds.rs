@@ -16,8 +16,8 @@
 //! check. A closure whose executions depend on that does not repeat itself anyway.
 //!
 //! All of that costs more than the steps do. So it is begun when a loop shows up: a process that comes to one place
-//! with the same stack and the same registers, having written something since, is one whose next search follows
-//! whoever comes to that place.
+//! with the same stack and the same registers, having written something since. Then the search begins again, and
+//! all processes are followed from their first operation on.
 #![allow(unsafe_code)]
 
 use std::hash::Hasher;
@@ -52,18 +52,12 @@ const MOST_MEMORY: usize = 1 << 20;
 /// What a search has that looks for rounds.
 pub(super) struct Loops {
     pub(super) arenas: Box<Arenas>,
-    /// Whoever comes to one of these is followed from there on.
-    places: Vec<Site>,
 }
 
 impl Loops {
-    /// For loops around these places; none if there is no memory for it.
-    pub(super) fn around(places: &[&'static Caller<'static>]) -> Option<Loops> {
-        let places: Vec<Site> = places.iter().copied().map(Site).collect();
-        if places.is_empty() {
-            return None;
-        }
-        Some(Loops { arenas: Arenas::new()?, places })
+    /// None if there is no memory for it.
+    pub(super) fn new() -> Option<Loops> {
+        Some(Loops { arenas: Arenas::new()? })
     }
 }
 
@@ -118,7 +112,7 @@ impl Runtime {
             // Who only reads waits for something as soon as he is recognised.
             let loops = sight.times > 0 && (sight.wrote || sight.times >= MANY_TIMES);
             if loops && !followed {
-                self.discover_loop(place);
+                self.discover_loops();
             }
             return;
         }
@@ -184,14 +178,12 @@ impl Runtime {
         }
         if state.followed && self.execution.shadow.is_fresh(me) {
             self.note_changes(me, registers.top());
-        } else if state.followed || loops.places.contains(&Site(place)) {
+        } else {
             // Of an allocator that does not record nothing is known.
             if loops.arenas.ranges().next().is_none() {
                 return self.discover_no_rounds();
             }
             self.process_mut(me).followed = true;
-        } else {
-            return;
         }
         self.execution.rounds.arrive(me, stand, held);
     }

@@ -174,6 +174,7 @@ impl Runtime {
             && !self.looks_for_rounds()
             && !self.search.heartbeat.is_time_up()
             && !self.suspects(place)
+            && !self.process(self.execution.schedule.running).may_loop(place)
             && !self.execution.ending
             && !std::thread::panicking()
     }

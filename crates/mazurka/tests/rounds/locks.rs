@@ -28,13 +28,13 @@ fn pollers(count: usize) {
 
 #[test]
 fn two_and_three_poll_a_mutex() {
-    passes((6, 6), || pollers(2));
-    passes((24, 24), || pollers(3));
+    passes((10, 14), || pollers(2));
+    passes((96, 312), || pollers(3));
 }
 
 #[test]
 fn two_try_to_lock() {
-    passes((2, 0), || {
+    passes((6, 0), || {
         let lock = Arc::new(Mutex::new(0));
         threads(2, move |_| {
             loop {
@@ -50,7 +50,7 @@ fn two_try_to_lock() {
 
 #[test]
 fn a_lock_is_tried_between_two_writes() {
-    passes((2, 0), || {
+    passes((20, 14), || {
         let lock = Arc::new((Mutex::new(0), AtomicUsize::new(0)));
         threads(2, move |_| {
             loop {
@@ -68,7 +68,7 @@ fn a_lock_is_tried_between_two_writes() {
 
 #[test]
 fn a_spin_lock_is_polled() {
-    passes((2, 0), || {
+    passes((9, 3), || {
         let lock = Arc::new((AtomicBool::new(false), AtomicUsize::new(0)));
         threads(2, move |me| {
             loop {
@@ -88,7 +88,7 @@ fn a_spin_lock_is_polled() {
 
 #[test]
 fn a_ticket_lock_serves_in_turn() {
-    passes((2, 0), || {
+    passes((6, 0), || {
         let (next, serving) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let lock = Arc::new((next, serving, Mutex::new(0)));
         threads(2, move |_| {
@@ -161,7 +161,7 @@ fn poll_queue_lock(count: usize) {
 
 #[test]
 fn a_queue_lock_is_polled() {
-    passes((2, 0), || poll_queue_lock(2));
+    passes((351, 1), || poll_queue_lock(2));
 }
 
 /// The lock of Craig, Landin and Hagersten: everybody waits at the node of who came before, and takes it over.
@@ -189,7 +189,7 @@ fn poll_clh(count: usize) {
 
 #[test]
 fn a_lock_whose_nodes_change_hands_is_polled() {
-    passes((2, 0), || poll_clh(2));
+    passes((9, 3), || poll_clh(2));
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn a_token_goes_up_and_down() {
 
 #[test]
 fn a_thread_is_asked_whether_it_is_finished() {
-    passes((2, 1), || {
+    passes((3, 3), || {
         let x = Arc::new(Mutex::new(0));
         let other = x.clone();
         let setter = thread::spawn(move || *other.lock().unwrap() += 1);

@@ -13,7 +13,7 @@ use super::{fails, passes};
 
 #[test]
 fn a_task_yields_until_a_flag_is_set() {
-    passes((2, 0), || {
+    passes((2, 1), || {
         let flag = Arc::new(AtomicBool::new(false));
         let other = flag.clone();
         let setter = thread::spawn(move || other.store(true, SeqCst));
@@ -28,7 +28,7 @@ fn a_task_yields_until_a_flag_is_set() {
 
 #[test]
 fn a_future_tries_a_lock_and_wakes_itself() {
-    passes((2, 0), || {
+    passes((3, 1), || {
         let lock = Arc::new(Mutex::new(0));
         let other = lock.clone();
         let holder = thread::spawn(move || *other.lock().unwrap() += 1);
@@ -48,7 +48,7 @@ fn a_future_tries_a_lock_and_wakes_itself() {
 
 #[test]
 fn two_tasks_yield_to_each_other() {
-    passes((2, 0), || {
+    passes((8, 3), || {
         let turn = Arc::new(AtomicUsize::new(0));
         let other = turn.clone();
         let task = spawn(async move {
@@ -101,7 +101,7 @@ impl Notify {
 
 #[test]
 fn a_notification_is_awaited_in_a_loop() {
-    passes((2, 0), || {
+    passes((17, 0), || {
         let shared = Arc::new((Notify::default(), AtomicUsize::new(0)));
         let other = shared.clone();
         let notifier = thread::spawn(move || {
@@ -142,7 +142,7 @@ impl Semaphore {
 
 #[test]
 fn a_semaphore_lets_one_in() {
-    passes((2, 0), || {
+    passes((32, 6), || {
         let shared = Arc::new((Semaphore(AtomicUsize::new(1)), Mutex::new(0)));
         let tasks = [0, 1].map(|_| {
             let shared = shared.clone();
@@ -163,7 +163,7 @@ fn a_semaphore_lets_one_in() {
 
 #[test]
 fn one_thread_polls_two_tasks_in_turn() {
-    passes((2, 0), || {
+    passes((4, 1), || {
         let flag = Arc::new(AtomicBool::new(false));
         let other = flag.clone();
         let setter = thread::spawn(move || other.store(true, SeqCst));
