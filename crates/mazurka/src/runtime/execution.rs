@@ -36,7 +36,8 @@ impl Runtime {
 
     /// Gives a process a stack.
     pub(super) fn embark(&mut self, process: ProcessId) -> std::io::Result<()> {
-        let clean = if self.search.loops.is_some() { super::rounds::CLEAN_STACK } else { 0 };
+        let clean =
+            if self.search.loops.is_some() { super::rounds::CLEAN_STACK } else { super::spin::CLEAN_STACK };
         self.processes[process.0 as usize].embark(&mut self.search.stacks, clean)
     }
 

@@ -36,6 +36,11 @@ use super::operation::Wait;
 /// No stack that is compared is larger.
 const MAX_FRAME: usize = 16 * 1024;
 
+/// So much of a stack is clean when its process begins: frames have words in them that nobody has written since
+/// they were entered, and what an earlier execution left there must not decide what is recognised. More would take
+/// as long as the rest of a small execution.
+pub(super) const CLEAN_STACK: usize = 4096;
+
 /// Where an operation is. Two are the same only if they are the same in memory, which is asked at every
 /// operation.
 #[derive(Clone, Copy)]
