@@ -1,16 +1,16 @@
 //! Loops that come back to where they were: who closes a round takes no further step.
 //!
 //! `[e]` is an event with all that happens before it, and a *configuration* a set of events closed under
-//! happens-before. An event `e` of a process *closes a round* if some configuration `A ⊊ [e]` has the state of
-//! `[e]`. After it the process is *stopped*: it is not enabled until the search goes back to before `e`. Whatever
-//! comes after `e` can come after `A`, in fewer steps; so nothing is lost (docs/soundness.md, Rounds).
-//! Whether an event closes a round depends on `[e]` alone, so independent steps commute as before, and every
-//! algorithm explores the program without rounds as it would any other.
+//! happens-before. An event `e` of a process *closes a round* if some configuration `A ⊊ [e]` has the state
+//! of `[e]`. After it the process is *stopped*: it is not enabled until the search goes back to before `e`.
+//! Whatever comes after `e` can come after `A`, in fewer steps; so nothing is lost (docs/soundness.md,
+//! Rounds). Whether an event closes a round depends on `[e]` alone, so independent steps commute as before,
+//! and every algorithm explores the program without rounds as it would any other.
 //!
 //! Two recognisers:
-//! * the *own round*: `A = [e] \ B`, where `B` are the last steps of the process. It is in the local state that
-//!   it was in before `B`, what `B` wrote holds what `B` found there, and no event of `[e]` by another process
-//!   happens after any of `B`;
+//! * the *own round*: `A = [e] \ B`, where `B` are the last steps of the process. It is in the local state
+//!   that it was in before `B`, what `B` wrote holds what `B` found there, and no event of `[e]` by another
+//!   process happens after any of `B`;
 //! * the *joint round*: `A = [e']` for an earlier event `e'` of the process, where the run has states.
 
 use std::collections::HashMap;
@@ -309,8 +309,9 @@ pub fn livelock<R: Run>(run: &mut R, trace: &Trace) -> Option<Vec<ProcessId>> {
     (decided == Ok(Livelock::Yes)).then_some(enabled)
 }
 
-/// Whether every stopped process would go its own round again, whatever the others do: nobody else has written
-/// since what the round touches, and none writes what another one's round touches or somebody waits for.
+/// Whether every stopped process would go its own round again, whatever the others do: nobody else has
+/// written since what the round touches, and none writes what another one's round touches or somebody waits
+/// for.
 fn go_on_alone(run: &dyn Run, trace: &Trace, stopped: &[Stopped]) -> bool {
     let touches = |k: usize, writes_only: bool, access: mazurka_program::Access| {
         let touched = trace.accesses(k).iter().filter(|touched| !writes_only || !touched.kind.is_read());
@@ -337,9 +338,9 @@ fn go_on_alone(run: &dyn Run, trace: &Trace, stopped: &[Stopped]) -> bool {
     })
 }
 
-/// Whether every stopped process goes an own round again when it goes on, one after the other, and all of them would
-/// go on so: others have written since what its round touches, but nothing that leads it elsewhere. The run is where
-/// it was afterwards.
+/// Whether every stopped process goes an own round again when it goes on, one after the other, and all of
+/// them would go on so: others have written since what its round touches, but nothing that leads it
+/// elsewhere. The run is where it was afterwards.
 fn go_round_again(run: &mut dyn Run, trace: &Trace, stopped: &[Stopped]) -> Result<bool, Stop> {
     let (depth, mut trace) = (run.depth(), trace.clone());
     let mut again = Vec::new();

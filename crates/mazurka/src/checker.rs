@@ -181,8 +181,8 @@ impl Checker {
         self
     }
 
-    /// Cut loops in which something changes in every round after so many rounds (1,000). A check in which one is cut
-    /// is no pass. Loops that come back to where they were end by themselves.
+    /// Cut loops in which something changes in every round after so many rounds (1,000). A check in which one
+    /// is cut is no pass. Loops that come back to where they were end by themselves.
     pub fn max_unroll(mut self, rounds: usize) -> Checker {
         self.options.limits.unroll = rounds;
         self

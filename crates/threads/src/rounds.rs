@@ -1,31 +1,31 @@
 //! Rounds: what the steps of threads changed, to see that a thread is where it was before.
 //!
 //! A thread goes from operation to operation. Of each of its steps is noted what it changed, up to the next
-//! operation that the thread came to: values of locations and words of memory, each with what was there before
-//! and after, and blocks of memory that came or went. Where the thread stands ([`Standing`]) is noted too: its
-//! place, its stack pointer, its registers. It has gone a round if it stands where it stood, and the changes that
-//! its own steps made since then cancel out: of everything they sum up to nothing. Where nobody else has changed
-//! it in between, that says that it is as the first of them found it. Sums are taken since counts of references
-//! are changed by everybody, in any order, and none of these changes is a step: what a thread adds and takes away
-//! again is the same in all orders.
+//! operation that the thread came to: values of locations and words of memory, each with what was there
+//! before and after, and blocks of memory that came or went. Where the thread stands ([`Standing`]) is noted
+//! too: its place, its stack pointer, its registers. It has gone a round if it stands where it stood, and the
+//! changes that its own steps made since then cancel out: of everything they sum up to nothing. Where nobody
+//! else has changed it in between, that says that it is as the first of them found it. Sums are taken since
+//! counts of references are changed by everybody, in any order, and none of these changes is a step: what a
+//! thread adds and takes away again is the same in all orders.
 //!
 //! *Why that is a round.* All that a thread knows is in its registers and in memory, its stack included. What
 //! its steps did not change is as it was, but for what others did; and what others did does not count: either
-//! nothing orders it with these steps, and then it comes after the round as well, or it happened between two of
-//! them, and then the search refuses the round (`Round::alone`).
+//! nothing orders it with these steps, and then it comes after the round as well, or it happened between two
+//! of them, and then the search refuses the round (`Round::alone`).
 //!
-//! *Why every order of independent steps says the same.* What a step changes follows from what it reads, and so
-//! from its past alone. That takes a front end which finds a thread's own changes and no others: it compares
-//! memory before the step with memory when the thread comes to its next operation, and nobody else runs in
-//! between. It also takes memory in which a block's address follows from what its thread did. In a program
-//! with data races neither is true; that is a fault of its own.
+//! *Why every order of independent steps says the same.* What a step changes follows from what it reads, and
+//! so from its past alone. That takes a front end which finds a thread's own changes and no others: it
+//! compares memory before the step with memory when the thread comes to its next operation, and nobody else
+//! runs in between. It also takes memory in which a block's address follows from what its thread did. In a
+//! program with data races neither is true; that is a fault of its own.
 //!
-//! What was below the stack pointer at both ends is dead and does not count. A step that did more than is noted
-//! (it woke somebody, created a thread, sent a message) is in no round.
+//! What was below the stack pointer at both ends is dead and does not count. A step that did more than is
+//! noted (it woke somebody, created a thread, sent a message) is in no round.
 //!
 //! *Data races.* The order by which they are judged is a state too: who accessed a cell last, and what was
-//! released where. It is as it was if the round before was the same, step by step, and nobody came between the
-//! two: each access and each release of the later one has its twin in the earlier one. So where races are
+//! released where. It is as it was if the round before was the same, step by step, and nobody came between
+//! the two: each access and each release of the later one has its twin in the earlier one. So where races are
 //! judged only the second of two such rounds counts.
 
 use std::collections::BTreeMap;
@@ -35,8 +35,9 @@ use mazurka_program::{Location, ProcessId, Round};
 
 use crate::lifetime::ExecutionState;
 
-/// So many rounds back are compared whenever a thread comes to where it stood. All of them are where it has come
-/// there 1, 2, 4, 8, ... times: a loop that never comes back costs little, one with a long round is found.
+/// So many rounds back are compared whenever a thread comes to where it stood. All of them are where it has
+/// come there 1, 2, 4, 8, ... times: a loop that never comes back costs little, one with a long round is
+/// found.
 const LAST_ROUNDS: usize = 8;
 
 /// Something that a step can change.
@@ -63,7 +64,8 @@ pub struct Change {
 
 /// Where a thread stands: all of its state that is no memory, and nothing that depends on others.
 pub trait Standing: Clone + PartialEq {
-    /// Whether a word of memory is of no importance to the thread, since it is on its stack where nothing lives.
+    /// Whether a word of memory is of no importance to the thread, since it is on its stack where nothing
+    /// lives.
     fn is_dead(&self, address: usize) -> bool;
 }
 
@@ -145,8 +147,8 @@ impl<S: Standing> RoundNotes<S> {
         }
     }
 
-    /// A thread has come to an operation, with so many locks: after the last step, if that was its own; else it is
-    /// the first that it came to.
+    /// A thread has come to an operation, with so many locks: after the last step, if that was its own; else
+    /// it is the first that it came to.
     pub fn arrive(&mut self, process: ProcessId, standing: S, held: i32) {
         if let Some(last) = self.steps.last_mut().filter(|last| last.process == process) {
             (last.next, last.held) = (Some(standing), held);
@@ -182,8 +184,9 @@ impl<S: Standing> RoundNotes<S> {
         &self.changes[self.steps[step].changes..end]
     }
 
-    /// Calls `with` for each round that a thread has gone with its last step, the shortest first, until it breaks;
-    /// `own` are the positions of its steps. Where races are judged, a round must have been gone twice.
+    /// Calls `with` for each round that a thread has gone with its last step, the shortest first, until it
+    /// breaks; `own` are the positions of its steps. Where races are judged, a round must have been gone
+    /// twice.
     pub fn rounds(
         &self,
         process: ProcessId,

@@ -22,7 +22,8 @@ variables! {
     ALGORITHM = "MAZURKA_ALGORITHM": "the algorithm: `optimal`, `source`, `naive` or `random`";
     MAX_EXECUTIONS = "MAZURKA_MAX_EXECUTIONS": "at most so many executions, of all kinds together";
     MAX_SECONDS = "MAZURKA_MAX_SECONDS": "at most so many seconds for each check: `10`, `0.5`";
-    MAX_UNROLL = "MAZURKA_MAX_UNROLL": "loops in which something changes in every round are cut after so many rounds";
+    MAX_UNROLL = "MAZURKA_MAX_UNROLL":
+        "loops in which something changes in every round are cut after so many rounds";
     SEED = "MAZURKA_SEED": "the order of the search is drawn from this number";
     HANG_SECONDS = "MAZURKA_HANG_SECONDS":
         "so long a thread may run without an operation before it counts as hanging; `0`: for ever";

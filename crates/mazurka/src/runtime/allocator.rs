@@ -116,8 +116,8 @@ fn noted(layout: Layout, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
 fn from_arena(log: Option<*mut Log>, layout: Layout) -> Option<*mut u8> {
     // SAFETY: as in `note`.
     let log = log.filter(|&log| unsafe { !(*log).arenas.is_null() && !(*log).paused })?;
-    // SAFETY: as in `note`; what is allocated meanwhile is the library's, so this is not entered again. The arenas
-    // are there as long as the log says so.
+    // SAFETY: as in `note`; what is allocated meanwhile is the library's, so this is not entered again. The
+    // arenas are there as long as the log says so.
     let memory = unsafe {
         (*log).paused = true;
         let memory = (*(*log).arenas).allocate(layout);

@@ -1,9 +1,10 @@
 //! Memory of processes in searches that look for rounds: an address follows from what its process did.
 //!
-//! Whether a process is where it was before is told by its memory, and pointers are a part of that. So a block's
-//! address must not depend on what others allocate. Each process has memory of its own, by sizes; of what is free
-//! it takes the lowest address first, so that it gets the same block again after it gave it back, whatever it did
-//! in between. Who frees a block may use it again, whoever had allocated it. What is free is zero.
+//! Whether a process is where it was before is told by its memory, and pointers are a part of that. So a
+//! block's address must not depend on what others allocate. Each process has memory of its own, by sizes; of
+//! what is free it takes the lowest address first, so that it gets the same block again after it gave it
+//! back, whatever it did in between. Who frees a block may use it again, whoever had allocated it. What is
+//! free is zero.
 //!
 //! Memory is reserved by slabs. One in which something lives at the end of its execution is never used again:
 //! somebody outside of the check may have it.

@@ -41,7 +41,8 @@ impl Runtime {
         self.execution.log.reset();
     }
 
-    /// Lets processes take steps in turn until nobody can: one that spins lets the others change what it reads.
+    /// Lets processes take steps in turn until nobody can: one that spins lets the others change what it
+    /// reads.
     fn run_out(&mut self) {
         self.step.story = None;
         let mut last = None;

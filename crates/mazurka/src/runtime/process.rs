@@ -180,8 +180,8 @@ impl Process {
         self.body = Some(body);
     }
 
-    /// Gives the process a stack, of which so many bytes are to be clean: nothing that is left of earlier times is to
-    /// be seen there.
+    /// Gives the process a stack, of which so many bytes are to be clean: nothing that is left of earlier
+    /// times is to be seen there.
     pub(crate) fn embark(&mut self, stacks: &mut Stacks, clean: usize) -> std::io::Result<()> {
         let Some(body) = self.body.take() else { return Ok(()) };
         let stack = stacks.take(self.size_among(stacks))?;

@@ -1,23 +1,23 @@
 //! Rounds: where a process has come back to where it was, having written on the way.
 //!
-//! What counts as one, and why, is in [`mazurka_threads::rounds`]. Here is how the changes of a step are found.
-//! Values of locations are noted as they are written. What a process does to plain memory nobody announces: a
-//! counter in a `Box`, what a lock guards. So memory is compared with a [copy](super::shadow): all blocks that
-//! processes have allocated, which lie in [arenas](super::arena), what executions have of statics, and the stacks
-//! of all processes, each from its stack pointer on. That the process which runs here has changed a word is all
-//! that is told; what others do meanwhile is not seen.
+//! What counts as one, and why, is in [`mazurka_threads::rounds`]. Here is how the changes of a step are
+//! found. Values of locations are noted as they are written. What a process does to plain memory nobody
+//! announces: a counter in a `Box`, what a lock guards. So memory is compared with a [copy](super::shadow):
+//! all blocks that processes have allocated, which lie in [arenas](super::arena), what executions have of
+//! statics, and the stacks of all processes, each from its stack pointer on. That the process which runs here
+//! has changed a word is all that is told; what others do meanwhile is not seen.
 //!
-//! A step that changes more than that is in no round: it created a thread, woke somebody at a condition variable,
-//! left a message in a channel ([`Operation::is_told`](super::operation::Operation::is_told)). That an object was
-//! given its location is no change: who touches it first depends on the order of steps that do not depend on each
-//! other.
+//! A step that changes more than that is in no round: it created a thread, woke somebody at a condition
+//! variable, left a message in a channel ([`Operation::is_told`](super::operation::Operation::is_told)). That
+//! an object was given its location is no change: who touches it first depends on the order of steps that do
+//! not depend on each other.
 //!
 //! Not seen is what outlives executions: statics of the standard library's types, memory from outside of the
 //! check. A closure whose executions depend on that does not repeat itself anyway.
 //!
-//! All of that costs more than the steps do. So it is begun when a loop shows up: a process that comes to one place
-//! with the same stack and the same registers, having written something since. Then the search begins again, and
-//! all processes are followed from their first operation on.
+//! All of that costs more than the steps do. So it is begun when a loop shows up: a process that comes to one
+//! place with the same stack and the same registers, having written something since. Then the search begins
+//! again, and all processes are followed from their first operation on.
 #![allow(unsafe_code)]
 
 use std::hash::Hasher;
@@ -39,8 +39,8 @@ use super::{Runtime, place_of};
 /// From so many steps on it is looked whether a process goes in a loop.
 const FIRST_LOOK: u32 = 8;
 
-/// So much of a stack is clean when its process begins. Who uses more has uninitialised words in its frames that
-/// are left of earlier executions.
+/// So much of a stack is clean when its process begins. Who uses more has uninitialised words in its frames
+/// that are left of earlier executions.
 pub(super) const CLEAN_STACK: usize = 1 << 16;
 
 /// Who comes to one place so many times in one state goes in a loop, though it has written nothing.

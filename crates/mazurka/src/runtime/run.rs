@@ -106,8 +106,8 @@ pub struct ClosureRun {
     behind: bool,
     /// What the search asks about prefixes of the script.
     prefixes: Prefixes,
-    /// After each prefix: how many failures there were, and whether an assumption was false. A search looks beyond
-    /// the end of an execution and comes back, and what it found there is no part of the execution.
+    /// After each prefix: how many failures there were, and whether an assumption was false. A search looks
+    /// beyond the end of an execution and comes back, and what it found there is no part of the execution.
     found: Vec<(usize, bool)>,
 }
 

@@ -1,10 +1,10 @@
 //! A copy of the memory that processes share, to see what a step changes.
 //!
-//! The copy is brought up to date before a step, unless the process took the last one too. When the process comes
-//! to its next operation, what differs from the copy is what it has changed: nobody else has run since.
+//! The copy is brought up to date before a step, unless the process took the last one too. When the process
+//! comes to its next operation, what differs from the copy is what it has changed: nobody else has run since.
 //!
-//! Of a stack, words below the stack pointer are not looked at, and the copy keeps what they were when they were
-//! looked at last. So it shows what has become of them when a frame is there again.
+//! Of a stack, words below the stack pointer are not looked at, and the copy keeps what they were when they
+//! were looked at last. So it shows what has become of them when a frame is there again.
 #![allow(unsafe_code)]
 
 use std::ops::Range;
@@ -119,8 +119,8 @@ impl Shadow {
         }
     }
 
-    /// Calls `with` for each word that the step has changed, with what it was and what it is. Memory that came to be
-    /// in the step was 0.
+    /// Calls `with` for each word that the step has changed, with what it was and what it is. Memory that
+    /// came to be in the step was 0.
     ///
     /// # Safety
     /// The memory must be there.
@@ -221,7 +221,7 @@ mod tests {
         let (mut heap, mut stack) = ([1, 2, 3], [10, 20, 30, 40]);
         let at = |part: &[usize], index: usize| part.as_ptr().addr() + index * WORD;
         // SAFETY: all that is read is borrowed from above.
-        let mut compare = |shadow: &mut Shadow, own: &[usize], heap: &[usize]| {
+        let compare = |shadow: &mut Shadow, own: &[usize], heap: &[usize]| {
             let mut told = Vec::new();
             let with = |at, old, new| told.push((at, old, new));
             unsafe { shadow.compare(P, range(own), std::iter::once(range(heap)), with) };

@@ -36,9 +36,9 @@ use super::operation::Wait;
 /// No stack that is compared is larger.
 const MAX_FRAME: usize = 16 * 1024;
 
-/// So much of a stack is clean when its process begins: frames have words in them that nobody has written since
-/// they were entered, and what an earlier execution left there must not decide what is recognised. More would take
-/// as long as the rest of a small execution.
+/// So much of a stack is clean when its process begins: frames have words in them that nobody has written
+/// since they were entered, and what an earlier execution left there must not decide what is recognised. More
+/// would take as long as the rest of a small execution.
 pub(super) const CLEAN_STACK: usize = 4096;
 
 /// Where an operation is. Two are the same only if they are the same in memory, which is asked at every
@@ -275,8 +275,8 @@ impl Registers {
     }
 }
 
-/// How far below the stack pointer of an operation the runtime leaves something, or more; and where rounds are
-/// looked for.
+/// How far below the stack pointer of an operation the runtime leaves something, or more; and where rounds
+/// are looked for.
 const LEFTOVERS: usize = 2048;
 const LEFTOVERS_OF_ROUNDS: usize = 8192;
 
@@ -313,8 +313,8 @@ pub(super) fn leave_nothing() {
 /// operation of the loop in which the running process may be is deeper.
 #[inline(always)]
 pub(crate) fn wipe_leftovers() {
-    // SAFETY: the function writes below the stack pointer only, as any call might. A stack that has no room for it
-    // overflows, as it would at the next operation.
+    // SAFETY: the function writes below the stack pointer only, as any call might. A stack that has no room
+    // for it overflows, as it would at the next operation.
     #[cfg(all(target_arch = "x86_64", unix))]
     match left() {
         Left::Nothing => {}
