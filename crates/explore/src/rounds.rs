@@ -1,22 +1,22 @@
 //! Loops that come back to where they were: who closes a round takes no further step.
 //!
 //! `[e]` is an event with all that happens before it, and a *configuration* a set of events closed under
-//! happens-before. An event `e` of a process *closes a round* if some configuration `A ⊊ [e]` has the state of
-//! `[e]`. After it the process is *stopped*: it is not enabled until the search goes back to before `e`. Whatever
-//! comes after `e` can come after `A`, in fewer steps; so nothing is lost (docs/soundness.md, Rounds).
-//! Whether an event closes a round depends on `[e]` alone, so independent steps commute as before, and every
-//! algorithm explores the program without rounds as it would any other.
+//! happens-before. An event `e` of a process *closes a round* if some configuration `A ⊊ [e]` has the state
+//! of `[e]`. After it the process is *stopped*: it is not enabled until the search goes back to before `e`.
+//! Whatever comes after `e` can come after `A`, in fewer steps; so nothing is lost (docs/soundness.md,
+//! Rounds). Whether an event closes a round depends on `[e]` alone, so independent steps commute as before,
+//! and every algorithm explores the program without rounds as it would any other.
 //!
 //! Two recognisers:
-//! * the *own round*: `A = [e] \ B`, where `B` are the last steps of the process. It is in the local state that
-//!   it was in before `B`, what `B` wrote holds what `B` found there, and no event of `[e]` by another process
-//!   happens after any of `B`;
+//! * the *own round*: `A = [e] \ B`, where `B` are the last steps of the process. It is in the local state
+//!   that it was in before `B`, what `B` wrote holds what `B` found there, and no event of `[e]` by another
+//!   process happens after any of `B`;
 //! * the *joint round*: `A = [e']` for an earlier event `e'` of the process, where the run has states.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use mazurka_program::{Access, ProcessId, ProcessSet, Run, Stop};
+use mazurka_program::{Access, FailureKind, ProcessId, ProcessSet, Run, Stop};
 use mazurka_trace::{HappensBefore, Trace};
 
 crate::rules::switches! {
@@ -141,7 +141,7 @@ impl Stops {
         let (mut own_round, mut came_back) = (None, Vec::new());
         let Some(rounds) = run.rounds() else { return Ok(None) };
         rounds.rounds(process, own, &mut |round| {
-            let before = own.len() - round.steps;
+            let before = own.len() - round.alone;
             if (round.restored || !rules.restored) && known <= before {
                 own_round = Some(StoppedBy::OwnRound(round.steps));
                 return ControlFlow::Break(());
@@ -250,7 +250,7 @@ impl Livelocks {
         if stopped.iter().any(|stopped| stopped.by == StoppedBy::Limit) {
             return Ok(Livelock::No);
         }
-        if go_on_alone(run, walked.trace, stopped) {
+        if go_on_alone(run, walked.trace, stopped) || go_round_again(run, walked.trace, stopped)? {
             return Ok(Livelock::Yes);
         }
         self.decide_by_search(run)
@@ -263,8 +263,11 @@ impl Livelocks {
         }
         let depth = run.depth();
         let ends = ends_fairly(run, depth + FAIR_STEPS)?;
+        // Who only reads may wait there for what nobody will change any more.
+        let spins = ends && run.failures().iter().any(|failure| failure.kind == FailureKind::Livelock);
         run.rewind(depth);
         let decided = match (ends, &state) {
+            (true, _) if spins => Livelock::Yes,
             (true, _) => Livelock::No,
             (false, Some(_)) => search_for_an_end(run)?,
             (false, None) => Livelock::Unknown,
@@ -339,6 +342,51 @@ fn go_on_alone(run: &dyn Run, trace: &Trace, stopped: &[Stopped]) -> bool {
                     && accesses.all(|a| is_repeated(k, a) && (a.kind.is_read() || is_unnoticed(a)))
             })
     })
+}
+
+/// Whether every stopped process goes an own round again when it goes on, one after the other, and all of
+/// them would go on so: others have written since what its round touches, but nothing that leads it
+/// elsewhere. The run is where it was afterwards.
+fn go_round_again(run: &mut dyn Run, trace: &Trace, stopped: &[Stopped]) -> Result<bool, Stop> {
+    let (depth, mut trace) = (run.depth(), trace.clone());
+    let mut again = Vec::new();
+    for one in stopped {
+        let most = trace.len() + FAIR_STEPS;
+        again.extend(go_round(run, &mut trace, one.process, most)?);
+    }
+    // On its way one may have let another go on.
+    let nobody_else =
+        run.enabled().iter().all(|process| again.iter().any(|one: &Stopped| one.process == process));
+    let goes_on = nobody_else && again.len() == stopped.len() && go_on_alone(run, &trace, &again);
+    run.rewind(depth);
+    Ok(goes_on)
+}
+
+/// Takes steps of a process until it has gone a round, at most up to a depth.
+fn go_round(
+    run: &mut dyn Run,
+    trace: &mut Trace,
+    process: ProcessId,
+    most: usize,
+) -> Result<Option<Stopped>, Stop> {
+    let (before, mut label) = (trace.positions(process).len(), Default::default());
+    while trace.len() < most && run.enabled().contains(process) && run.alternatives(process) == 1 {
+        run.step(process, 0, &mut label)?;
+        trace.push(process, 0, 1, &label);
+        let (own, mut closed) = (trace.positions(process), None);
+        if let Some(rounds) = run.rounds().filter(|_| label.returns) {
+            rounds.rounds(process, own, &mut |round| {
+                if round.restored && round.steps <= own.len() - before {
+                    closed = Some(StoppedBy::OwnRound(round.steps));
+                }
+                if closed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+        }
+        if let Some(by) = closed {
+            return Ok(Some(Stopped { process, position: trace.len() - 1, by }));
+        }
+    }
+    Ok(None)
 }
 
 fn state_of(run: &dyn Run) -> Option<Vec<i64>> {

@@ -24,11 +24,12 @@ const SWITCHES: [&str; 7] = [
 ];
 
 /// Those that need a value.
-const VALUES: [&str; 10] = [
+const VALUES: [&str; 11] = [
     "algorithm",
     "max_executions",
     "max_time",
     "max_depth",
+    "max_unroll",
     "max_memory",
     "stack_size",
     "seed",

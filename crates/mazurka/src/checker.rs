@@ -181,6 +181,13 @@ impl Checker {
         self
     }
 
+    /// Cut loops in which something changes in every round after so many rounds (1,000). A check in which one
+    /// is cut is no pass. Loops that come back to where they were end by themselves.
+    pub fn max_unroll(mut self, rounds: usize) -> Checker {
+        self.options.limits.unroll = rounds;
+        self
+    }
+
     /// Stop when the search itself keeps more bytes than that (4 GiB). A check that is stopped is no pass.
     pub fn max_memory(mut self, bytes: u64) -> Checker {
         self.options.limits.memory = Some(bytes);
@@ -327,6 +334,7 @@ impl Checker {
         let mut options = self.options;
         options.limits.executions = environment.max_executions.or(options.limits.executions);
         options.limits.time = environment.max_time.or(options.limits.time);
+        options.limits.unroll = environment.max_unroll.unwrap_or(options.limits.unroll);
         if let Some(seed) = environment.seed {
             options.order = Order::Shuffled(seed);
         }

@@ -41,7 +41,7 @@ use crate::runtime::operation::CurrentStep;
 use crate::runtime::{
     Described, Runtime, in_check, is_end_of_execution, note_panic, operate, stop_without, with_runtime,
 };
-use crate::step::{CallSite, opaque_debug, take_step};
+use crate::step::{CallSite, opaque_debug, take_told_step};
 use crate::thread::park::{Sleep, TakeToken, give_token};
 use crate::thread::report_panic_of;
 
@@ -223,7 +223,7 @@ impl<T> Shared<T> {
         let state = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(done) = self.done else { return Some(change(&mut state(), None)) };
         let describe = |runtime: &Runtime| describe(runtime.name_of_location(done));
-        take_step(place, describe, |step| {
+        take_told_step(place, describe, |step| {
             step.touch(done, AccessKind::Update);
             step.acquire(done);
             step.release(done);

@@ -15,9 +15,14 @@ pub(crate) type CallSite = &'static Caller<'static>;
 struct Unguarded<P, D> {
     perform: P,
     describe: D,
+    is_told: bool,
 }
 
 impl<P: FnMut(&mut CurrentStep<'_>), D: Fn(&Runtime) -> String> Operation for Unguarded<P, D> {
+    fn is_told(&self) -> bool {
+        self.is_told
+    }
+
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         (self.perform)(step);
     }
@@ -36,7 +41,20 @@ pub(crate) fn take_step<R>(
 ) -> Option<R> {
     let mut result = None;
     let perform = |step: &mut CurrentStep<'_>| result = Some(perform(step));
-    operate(&mut Unguarded { perform, describe }, place);
+    operate(&mut Unguarded { perform, describe, is_told: false }, place);
+    result
+}
+
+/// As [`take_step`], for a step that changes nothing but values of locations and memory that processes have
+/// allocated.
+pub(crate) fn take_told_step<R>(
+    place: CallSite,
+    describe: impl Fn(&Runtime) -> String,
+    mut perform: impl FnMut(&mut CurrentStep<'_>) -> R,
+) -> Option<R> {
+    let mut result = None;
+    let perform = |step: &mut CurrentStep<'_>| result = Some(perform(step));
+    operate(&mut Unguarded { perform, describe, is_told: true }, place);
     result
 }
 

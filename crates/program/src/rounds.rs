@@ -12,6 +12,10 @@ pub struct Round {
     /// Whether every location that these steps wrote holds, by their own writes alone, what the first of them
     /// to write it found there. What others have written since does not count.
     pub restored: bool,
+    /// Of how many of its last steps nobody else may have come between any two, for it to be a round of its
+    /// own: `steps`, or more where what went before is a part of the reason (the order that a race is judged
+    /// by).
+    pub alone: usize,
 }
 
 /// A run that can tell where a process has come back to where it was.

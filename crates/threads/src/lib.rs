@@ -11,6 +11,7 @@
 //! * [`values`] and [`guards`]: what locations hold, now and after each earlier step, and what steps wait
 //!   for;
 //! * [`spin`]: loops that read the same over and over wait for a change;
+//! * [`rounds`]: what steps changed, to see that a thread is where it was before;
 //! * [`races`]: vector clocks, release and acquire, and accesses that nothing orders;
 //! * [`waiters`] and [`sync`]: queues of those who wait to be woken, and what condition variables and
 //!   barriers do.
@@ -23,6 +24,7 @@ pub mod guards;
 pub mod lifetime;
 pub mod races;
 pub mod replay;
+pub mod rounds;
 pub mod schedule;
 pub mod spin;
 pub mod sync;

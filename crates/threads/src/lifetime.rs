@@ -187,6 +187,11 @@ impl<T> Journal<T> {
         self.numbers.clear();
     }
 
+    /// Keeps the first so many entries.
+    pub fn truncate(&mut self, len: usize) {
+        self.numbers.truncate(len);
+    }
+
     /// Adds an entry.
     pub fn push(&mut self, entry: T) {
         match self.entries.get_mut(self.numbers.len()) {

@@ -45,7 +45,8 @@ impl AbsRun {
 impl Rounds for AbsRun {
     fn rounds(&self, process: ProcessId, own: &[u32], with: &mut dyn FnMut(Round) -> ControlFlow<()>) {
         for (steps, (now, before)) in self.before_steps(process, own).take(NEAR).enumerate() {
-            if is_same(now, before) && with(Round { steps: steps + 1, restored: false }).is_break() {
+            let steps = steps + 1;
+            if is_same(now, before) && with(Round { steps, restored: false, alone: steps }).is_break() {
                 return;
             }
         }

@@ -29,14 +29,16 @@ impl Rounds for LitmusRun {
                 if way.held < 0 {
                     return;
                 }
-                let round = Round { steps: steps + 1, restored: way.restores() };
+                let steps = steps + 1;
+                let round = Round { steps, restored: way.restores(), alone: steps };
                 if is_back(step) && with(round).is_break() {
                     return;
                 }
             }
         }
         for (at, &step) in far.iter().enumerate().step_by(NEAR).rev() {
-            if is_back(step) && with(Round { steps: own.len() - at, restored: false }).is_break() {
+            let steps = own.len() - at;
+            if is_back(step) && with(Round { steps, restored: false, alone: steps }).is_break() {
                 return;
             }
         }

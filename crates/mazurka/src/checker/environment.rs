@@ -22,6 +22,8 @@ variables! {
     ALGORITHM = "MAZURKA_ALGORITHM": "the algorithm: `optimal`, `source`, `naive` or `random`";
     MAX_EXECUTIONS = "MAZURKA_MAX_EXECUTIONS": "at most so many executions, of all kinds together";
     MAX_SECONDS = "MAZURKA_MAX_SECONDS": "at most so many seconds for each check: `10`, `0.5`";
+    MAX_UNROLL = "MAZURKA_MAX_UNROLL":
+        "loops in which something changes in every round are cut after so many rounds";
     SEED = "MAZURKA_SEED": "the order of the search is drawn from this number";
     HANG_SECONDS = "MAZURKA_HANG_SECONDS":
         "so long a thread may run without an operation before it counts as hanging; `0`: for ever";
@@ -65,6 +67,7 @@ pub(crate) struct Environment {
     pub(crate) algorithm: Option<Algorithm>,
     pub(crate) max_executions: Option<u64>,
     pub(crate) max_time: Option<Duration>,
+    pub(crate) max_unroll: Option<usize>,
     pub(crate) seed: Option<u64>,
     /// None within: no time is too long.
     pub(crate) hang_timeout: Option<Option<Duration>>,
@@ -94,6 +97,9 @@ impl Environment {
             })?,
             max_time: value(get, MAX_SECONDS, "a number of seconds above 0", |text| {
                 seconds(text).filter(|time| !time.is_zero())
+            })?,
+            max_unroll: value(get, MAX_UNROLL, "a number of rounds, at least 1", |text| {
+                text.parse().ok().filter(|&rounds| rounds > 0)
             })?,
             seed: value(get, SEED, "a number", |text| text.parse().ok())?,
             hang_timeout: value(get, HANG_SECONDS, "a number of seconds", |text| {

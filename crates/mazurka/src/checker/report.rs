@@ -84,6 +84,13 @@ impl Report {
         self.inner.counts.blocked
     }
 
+    /// How many ended with threads that had come back to where they were: loops that wait, which would go on
+    /// and on the same way.
+    #[must_use]
+    pub fn stopped(&self) -> u64 {
+        self.inner.counts.stopped
+    }
+
     /// How many ended in a false assumption.
     #[must_use]
     pub fn assumed(&self) -> u64 {

@@ -13,8 +13,10 @@ use std::ptr;
 use mazurka_program::ProcessId;
 use mazurka_threads::lifetime::Reset;
 
+use super::arena::{self, Arenas};
 use super::heap::{self, Maker};
 use super::identity::Base;
+use super::spin::leave_nothing;
 
 /// A global allocator that wraps another and remembers what checks allocate.
 ///
@@ -53,6 +55,10 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        if arena::is_used() && arena::contains(memory) {
+            // SAFETY: as above.
+            return unsafe { give_back(memory, layout) };
+        }
         // SAFETY: the caller gives the memory away.
         if heap::is_watched() && unsafe { heap::dies(memory, layout.size()) } {
             return;
@@ -62,7 +68,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if heap::is_watched() {
+        if heap::is_watched() || (arena::is_used() && arena::contains(memory)) {
             // SAFETY: as above.
             return unsafe { self.move_to_new(memory, layout, size) };
         }
@@ -99,10 +105,46 @@ fn noted(layout: Layout, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
     let log = super::log();
     let memory = match heap::is_watched() {
         true => watched(log, layout, allocate),
-        false => allocate(),
+        false => from_arena(log, layout).unwrap_or_else(allocate),
     };
     note(log, memory, layout.size());
     memory
+}
+
+/// Memory from where that of the process is which runs here, if its search looks for rounds.
+#[inline]
+fn from_arena(log: Option<*mut Log>, layout: Layout) -> Option<*mut u8> {
+    // SAFETY: as in `note`.
+    let log = log.filter(|&log| unsafe { !(*log).arenas.is_null() && !(*log).paused })?;
+    // SAFETY: as in `note`; what is allocated meanwhile is the library's, so this is not entered again. The
+    // arenas are there as long as the log says so.
+    let memory = unsafe {
+        (*log).paused = true;
+        let memory = (*(*log).arenas).allocate(layout);
+        (*log).paused = false;
+        memory
+    };
+    leave_nothing();
+    memory
+}
+
+/// Takes memory back that is of an arena.
+///
+/// # Safety
+/// As for [`arena::free`].
+#[cold]
+unsafe fn give_back(memory: *mut u8, layout: Layout) {
+    let Some(log) = super::log() else {
+        // SAFETY: the caller vouches for it.
+        return unsafe { arena::free(memory, layout) };
+    };
+    // SAFETY: as in `from_arena`; the caller vouches for the memory.
+    unsafe {
+        let before = (*log).pause(true);
+        arena::free(memory, layout);
+        (*log).pause(before);
+    }
+    leave_nothing();
 }
 
 #[cold]
@@ -144,6 +186,8 @@ pub(crate) struct Log {
     process: ProcessId,
     step: u32,
     paused: bool,
+    /// Where the memory of processes is, if its search looks for rounds.
+    pub(super) arenas: *mut Arenas,
 }
 
 /// Forgets everything.
@@ -155,7 +199,15 @@ impl Reset for Log {
 
 impl Log {
     pub(crate) const fn new() -> Log {
-        Log { entries: ptr::null_mut(), len: 0, capacity: 0, process: ProcessId(0), step: 0, paused: false }
+        Log {
+            entries: ptr::null_mut(),
+            len: 0,
+            capacity: 0,
+            process: ProcessId(0),
+            step: 0,
+            paused: false,
+            arenas: ptr::null_mut(),
+        }
     }
 
     /// Who allocates from now on.
@@ -163,6 +215,10 @@ impl Log {
     pub(crate) fn set_process(&mut self, process: ProcessId, step: u32) {
         self.process = process;
         self.step = step;
+        // SAFETY: the arenas are there as long as the log says so, and nobody uses them now.
+        if let Some(arenas) = unsafe { self.arenas.as_mut() } {
+            arenas.set_current(process);
+        }
     }
 
     /// Whether nothing is noted from now on. Gives whether it was so before.

@@ -9,7 +9,7 @@ use mazurka_program::{Guard, ProcessId, Stop};
 
 use super::operation::{CurrentStep, Nature, Operation, Wait};
 use super::process::{Body, Panicked, Pending, Resume, Status};
-use super::spin::{Frame, Registers, wipe_leftovers};
+use super::spin::{Frame, Registers, leave_nothing, wipe_leftovers};
 use super::{Runtime, UNFIT, panics, with_runtime};
 
 /// Where every coroutine begins.
@@ -170,6 +170,13 @@ impl Runtime {
     ) -> Arrival {
         if self.execution.ending || std::thread::panicking() {
             return self.operate_at_once(operation, place);
+        }
+        if self.looks_for_rounds() {
+            self.note_arrival(place, registers);
+        }
+        if self.process(self.execution.schedule.running).may_loop(place) {
+            self.look_for_loop(place, registers);
+            leave_nothing();
         }
         let spin = match self.suspects(place) && operation.wait() == Wait::Nothing {
             true => self

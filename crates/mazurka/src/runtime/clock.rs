@@ -109,6 +109,7 @@ impl Runtime {
         self.search.heartbeat.time(place);
         // A loop that looks at the clock is not as it was.
         self.process_mut(me).spin_state.clear();
+        self.execution.rounds.did_more();
         let clock = self.execution.clocks.of(me);
         let looks = match clock.looks.iter_mut().find(|look| std::ptr::eq(look.0, place)) {
             Some(look) => &mut look.1,

@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 
 use super::Runtime;
 use super::identity::OwnKind;
+use super::rounds::Loops;
 use super::run::MAIN;
 
 /// What has been found out. Shared by the searches of one check.
@@ -31,6 +32,10 @@ struct Facts {
     clocks: bool,
     ends: bool,
     groups: Vec<Vec<LocationName>>,
+    /// Whether processes go in loops that write.
+    loops: bool,
+    /// Whether rounds can't be looked for.
+    no_rounds: bool,
     /// Whether destructors panic when an execution is abandoned.
     bombs: bool,
     /// Whether that has made the thread of the operating system useless for the search.
@@ -67,7 +72,11 @@ impl Runtime {
         self.search.ends_are_steps = facts.ends;
         self.search.leaves_stacks = facts.bombs;
         let groups = facts.groups.clone();
+        let loops = facts.loops && !facts.no_rounds && !self.execution.living.is_watched();
         drop(facts);
+        self.search.loops = loops.then(Loops::new).flatten();
+        let arenas = self.search.loops.as_mut().map(|loops| &raw mut *loops.arenas);
+        self.execution.log.arenas = arenas.unwrap_or(std::ptr::null_mut());
         for group in groups {
             let mut members: Vec<Location> =
                 group.iter().filter_map(|name| self.location_named(name)).collect();
@@ -119,6 +128,17 @@ impl Runtime {
             facts.groups.push(group);
             true
         });
+    }
+
+    /// From now on processes are followed, to see whether they go rounds.
+    pub(super) fn discover_loops(&mut self) {
+        self.discover(|facts| !std::mem::replace(&mut facts.loops, true));
+    }
+
+    /// From now on no rounds are looked for: there is too much memory, or it is not known.
+    #[cold]
+    pub(super) fn discover_no_rounds(&mut self) {
+        self.discover(|facts| !std::mem::replace(&mut facts.no_rounds, true));
     }
 
     /// A destructor panicked while the execution was abandoned, which is no fault of the program: it was

@@ -14,6 +14,9 @@ use super::{Runtime, UNFIT};
 /// So many steps are taken to bring an execution to its end that nobody is interested in.
 const MAX_STEPS: u32 = 10_000;
 
+/// And so many where it goes in loops that may have no end.
+const MAX_STEPS_IN_LOOPS: u32 = 100;
+
 /// So often a process may catch the end of its execution and go on.
 const MAX_CATCHES: u32 = 100;
 
@@ -38,11 +41,13 @@ impl Runtime {
         self.execution.log.reset();
     }
 
-    /// Lets processes take steps in turn until nobody can: one that spins lets the others change what it reads.
+    /// Lets processes take steps in turn until nobody can: one that spins lets the others change what it
+    /// reads.
     fn run_out(&mut self) {
         self.step.story = None;
         let mut last = None;
-        for _ in 0..MAX_STEPS {
+        let most = if self.search.loops.is_some() { MAX_STEPS_IN_LOOPS } else { MAX_STEPS };
+        for _ in 0..most {
             let enabled = &self.execution.schedule.enabled;
             let next = enabled.iter().find(|&process| Some(process) > last).or(enabled.iter().next());
             let Some(process) = next else { return };

@@ -17,6 +17,9 @@ impl Runtime {
     /// Begins an execution: process 0 will run the body.
     pub(crate) fn begin_execution(&mut self, body: Body) {
         self.execution.reset();
+        if self.search.loops.as_mut().is_some_and(|loops| !loops.arenas.begin()) {
+            self.discover_no_rounds();
+        }
         let stamps = &mut self.search.stamps;
         self.execution.stamp = stamps.next().unwrap_or_else(|| {
             *stamps = super::identity::new_stamps();
@@ -33,7 +36,9 @@ impl Runtime {
 
     /// Gives a process a stack.
     pub(super) fn embark(&mut self, process: ProcessId) -> std::io::Result<()> {
-        self.processes[process.0 as usize].embark(&mut self.search.stacks)
+        let clean =
+            if self.search.loops.is_some() { super::rounds::CLEAN_STACK } else { super::spin::CLEAN_STACK };
+        self.processes[process.0 as usize].embark(&mut self.search.stacks, clean)
     }
 
     /// Runs a process until it suspends itself or ends.
@@ -52,6 +57,10 @@ impl Runtime {
         state.status = Status::Running;
         self.execution.schedule.running = process;
         self.execution.log.set_process(process, events);
+        if self.looks_for_rounds() {
+            self.execution.shadow.runs(process);
+            super::spin::leaves_more();
+        }
         let runtime: *mut Runtime = self;
         let before = RUNTIME.with(|cell| cell.replace(runtime));
         self.search.heartbeat.turn(process);

@@ -168,6 +168,11 @@ impl Object {
     }
 }
 
+/// Whether a word is that of an object with a location, in an execution with so many.
+pub(super) fn is_location(word: u64, stamp: u64, count: u32) -> bool {
+    word >> LOCATION_BITS == stamp && word & LOCATION_MASK < u64::from(count)
+}
+
 /// What an object is named by, but for its generation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Base {

@@ -62,6 +62,11 @@ impl Living {
         self.watch = Some(watch);
         ANY.store(true, Ordering::Relaxed);
     }
+
+    /// Whether leaks are looked for.
+    pub(super) fn is_watched(&self) -> bool {
+        self.watch.is_some()
+    }
 }
 
 impl Reset for Living {

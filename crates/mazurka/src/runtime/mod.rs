@@ -10,6 +10,7 @@
 
 pub(crate) mod allocator;
 pub(crate) mod arcs;
+mod arena;
 mod arrive;
 mod clock;
 pub(crate) mod confined;
@@ -31,8 +32,10 @@ pub(crate) mod races;
 mod reach;
 mod recycled;
 mod region;
+mod rounds;
 pub(crate) mod run;
 mod script;
+mod shadow;
 pub(crate) mod spin;
 mod stacks;
 pub(crate) mod statics;
@@ -57,6 +60,7 @@ use leaks::Living;
 use mazurka_threads::execution_state;
 use mazurka_threads::guards::Guards;
 use mazurka_threads::races::Races;
+use mazurka_threads::rounds::RoundNotes;
 use mazurka_threads::schedule::{Findings, Schedule};
 use mazurka_threads::spin::Groups;
 use mazurka_threads::values::Values;
@@ -183,6 +187,8 @@ pub(crate) struct Search {
     guards: Guards,
     /// Locations that count as one for those who spin on them.
     groups: Groups,
+    /// What it takes to look for rounds, if they are looked for.
+    loops: Option<rounds::Loops>,
     /// The steps taken, or, while they are taken again, to be taken.
     script: Vec<TakenStep>,
     /// So many steps of the script are taken again: a process takes its own without being asked.
@@ -225,6 +231,9 @@ execution_state! {
         pub(crate) waiters: Waiters,
         races: Races<&'static Caller<'static>>,
         clocks: Clocks,
+        /// What its steps changed, if rounds are looked for, and the memory that this is told by.
+        rounds: RoundNotes<rounds::Stand>,
+        shadow: shadow::Shadow,
         /// What its processes have allocated.
         log: Log,
         statics: Statics,
@@ -274,6 +283,7 @@ impl Runtime {
             stacks: stacks.unwrap_or_else(|| Stacks::new(stack_size)),
             guards: take(&mut recycled.guards),
             groups: Groups::default(),
+            loops: None,
             script: take(&mut recycled.script),
             scripted: 0,
             fatal: None,

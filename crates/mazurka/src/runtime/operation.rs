@@ -58,6 +58,12 @@ pub(crate) trait Operation {
         false
     }
 
+    /// Whether all that the step changes are values of locations and memory that processes have allocated, so
+    /// that it can be part of a [round](super::rounds). One that only reads always can.
+    fn is_told(&self) -> bool {
+        false
+    }
+
     /// All that is asked when a process comes to it, at once.
     fn nature(&self) -> Nature {
         Nature { wait: self.wait(), plain: self.is_plain(), branches: self.branches() }
@@ -99,6 +105,9 @@ impl Runtime {
     #[inline]
     pub(crate) fn rewrite(&mut self, location: Location, value: u64) -> bool {
         let depth = self.execution.schedule.depth + 1;
+        if self.looks_for_rounds() {
+            self.note_value(location, self.value(location), value);
+        }
         let written = self.execution.values.set(location, value, depth);
         self.execution.schedule.changed |= written.watched;
         !written.changed
@@ -160,9 +169,21 @@ impl CurrentStep<'_> {
         self.label().waited_for.push(location);
     }
 
+    /// Says that the process gives a lock back.
+    #[inline]
+    pub(crate) fn released(&mut self) {
+        self.runtime.process_mut(self.process).held -= 1;
+    }
+
+    /// Says that the step does something that neither locations nor memory tell.
+    pub(crate) fn does_more(&mut self) {
+        self.runtime.execution.rounds.did_more();
+    }
+
     /// Says that the process holds a lock from now on.
     #[inline]
     pub(crate) fn acquired(&mut self, location: Location) {
+        self.runtime.process_mut(self.process).held += 1;
         if self.runtime.step.story.is_some() {
             self.runtime.execution.acquired.push((location, self.process, self.place));
         }

@@ -13,6 +13,7 @@ use mazurka_program::{Guard, Location, ProcessId};
 use super::identity::OWN_KINDS;
 use super::operation::{Operation, Wait};
 use super::overflow;
+use super::rounds::Sight;
 use super::spin::{Shared, SpinState};
 use super::stacks::Stacks;
 
@@ -122,6 +123,12 @@ pub(crate) struct Process {
     /// What `thread_local!` variables hold, in the order of their creation, by their keys.
     pub(crate) locals: Vec<(usize, Option<Box<dyn Any>>)>,
     pub(crate) spin_state: SpinState,
+    /// Where it was, to see that it goes in a loop.
+    pub(super) sight: Sight,
+    /// Whether its steps are followed, since it is at a loop.
+    pub(super) followed: bool,
+    /// How many locks it holds.
+    pub(crate) held: i32,
     /// What others may change on its stack.
     pub(super) shared: Vec<Shared>,
     /// For people: where it was created.
@@ -154,7 +161,7 @@ impl Process {
         #[rustfmt::skip]
         let Process {
             routine: _, own: _, end: _, status, pending, body, yielder, stack_size, stack, events, last, born, spawned,
-            made, name, locals, spin_state, shared, created,
+            made, name, locals, spin_state, sight, followed, held, shared, created,
         } = self;
         (*status, *pending, *body, *yielder) = (Status::Absent, None, None, None);
         (*stack_size, *stack) = (0, (0, 0));
@@ -162,6 +169,7 @@ impl Process {
         (*name, *created) = (None, None);
         locals.clear();
         spin_state.clear();
+        (*sight, *followed, *held) = (Sight::default(), false, 0);
         shared.clear();
     }
 
@@ -172,11 +180,19 @@ impl Process {
         self.body = Some(body);
     }
 
-    /// Gives the process a stack.
-    pub(crate) fn embark(&mut self, stacks: &mut Stacks) -> std::io::Result<()> {
+    /// Gives the process a stack, of which so many bytes are to be clean: nothing that is left of earlier
+    /// times is to be seen there.
+    pub(crate) fn embark(&mut self, stacks: &mut Stacks, clean: usize) -> std::io::Result<()> {
         let Some(body) = self.body.take() else { return Ok(()) };
         let stack = stacks.take(self.size_among(stacks))?;
         self.stack = (stack.limit().get(), stack.base().get());
+        // The page at the limit is there to be hit by those who overflow.
+        let clean = clean.min((self.stack.1 - self.stack.0) / 2);
+        // SAFETY: half of a stack that nobody uses, from where it begins.
+        unsafe {
+            let start = ptr::with_exposed_provenance_mut::<u8>(self.stack.1 - clean);
+            ptr::write_bytes(start, 0, clean);
+        }
         let routine = Coroutine::with_stack(stack, move |yielder: &Yielder<Resume, ()>, resume| {
             super::arrive::enter(ptr::NonNull::from(yielder), resume, body);
         });

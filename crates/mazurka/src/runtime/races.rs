@@ -72,6 +72,7 @@ impl Runtime {
     pub(crate) fn fence(&mut self, order: Ordering) {
         if self.watches_cells() {
             let running = self.running();
+            self.execution.rounds.tell(order as u64);
             self.execution.races.fence(running, order.into());
         }
     }
@@ -85,6 +86,7 @@ impl Runtime {
             // It may count there how often it has tried.
             self.process_mut(process).spin_state.clear();
         }
+        self.execution.rounds.tell(u64::from(cell.0) << 1 | u64::from(write));
         let mut racing = Vec::new();
         let now = self.execution.races.now(process, place, write);
         self.execution.races.meet(cell, now, false, &mut racing);

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use mazurka_explore::NotExhaustive;
 use mazurka_program::{
-    Failure, Footprints, Guard, GuardId, Label, Names, PortableNames, ProcessId, ProcessSet, Program, Run,
-    Stop,
+    Failure, Footprints, Guard, GuardId, Label, Names, PortableNames, ProcessId, ProcessSet, Program, Rounds,
+    Run, Stop,
 };
 use mazurka_threads::replay::Prefixes;
 use std::panic::Location as Caller;
@@ -78,6 +78,7 @@ impl Program for Closure {
             holds: Vec::new(),
             behind: false,
             prefixes: take(&mut recycled.prefixes),
+            found: Vec::new(),
         };
         if run.begin(0).is_err() {
             // So that a step is asked for, which says what is wrong.
@@ -105,6 +106,9 @@ pub struct ClosureRun {
     behind: bool,
     /// What the search asks about prefixes of the script.
     prefixes: Prefixes,
+    /// After each prefix: how many failures there were, and whether an assumption was false. A search looks
+    /// beyond the end of an execution and comes back, and what it found there is no part of the execution.
+    found: Vec<(usize, bool)>,
 }
 
 impl Run for ClosureRun {
@@ -147,6 +151,7 @@ impl Run for ClosureRun {
             return Err(self.stopped());
         }
         std::mem::swap(label, &mut self.runtime.step.label);
+        label.returns = self.runtime.returns(process);
         self.note_state();
         Ok(())
     }
@@ -159,12 +164,20 @@ impl Run for ClosureRun {
                 self.holds.pop();
             }
             self.prefixes.rewind(depth);
+            let (failures, assumed) = self.found[depth];
+            let findings = &mut self.runtime.execution.findings;
+            findings.failures.truncate(failures);
+            findings.assumed = assumed;
         }
     }
 
     fn guard_holds_at(&self, guard: GuardId, depth: usize) -> bool {
         let Runtime { search, execution, .. } = &*self.runtime;
         search.guards.holds(guard, |location| execution.values.at_depth(location, depth as u32))
+    }
+
+    fn rounds(&self) -> Option<&dyn Rounds> {
+        Some(self)
     }
 
     fn portable_names(&mut self) -> Option<&mut dyn PortableNames> {
@@ -462,6 +475,9 @@ impl ClosureRun {
     /// Notes who is enabled now, for when it is asked later.
     #[inline]
     fn note_state(&mut self) {
+        let findings = &self.runtime.execution.findings;
+        self.found.truncate(self.runtime.search.script.len());
+        self.found.push((findings.failures.len(), findings.assumed));
         self.prefixes.note(self.runtime.search.script.len(), &self.runtime.execution.schedule.enabled);
         if self.runtime.execution.schedule.is_branching() {
             self.note_outcomes();

@@ -92,6 +92,9 @@ impl Runtime {
         if arrived.spins {
             self.process_mut(process).spin_state.clear();
         }
+        if self.looks_for_rounds() {
+            self.note_step(process, arrived.top);
+        }
         let outcomes = if arrived.branches { operation.alternatives(self) } else { 1 };
         operation.perform(&mut CurrentStep { runtime: self, process, choice, place });
         let quiet = match self.step.label.accesses[..] {
@@ -99,6 +102,9 @@ impl Runtime {
             _ => None,
         };
         self.note_for_spin(process, place, arrived.top, quiet);
+        if self.looks_for_rounds() {
+            self.note_done(operation);
+        }
         if !self.search.groups.is_empty() {
             self.search.groups.touch(&mut self.step.label);
             if let Some(guard) = self.step.label.guard.filter(|_| arrived.spins) {
@@ -128,6 +134,10 @@ impl Runtime {
             self.fail(Stop::Unsupported(message.to_owned()));
         }
         self.step.label.clear();
+        if self.looks_for_rounds() {
+            self.execution.rounds.step(self.execution.schedule.running);
+            self.execution.rounds.did_more();
+        }
         self.count_step(self.execution.schedule.running);
         digest(0, &self.step.label)
     }
@@ -161,8 +171,10 @@ impl Runtime {
         self.is_scripted(place)
             && self.search.groups.is_empty()
             && !self.execution.races.enabled
+            && !self.looks_for_rounds()
             && !self.search.heartbeat.is_time_up()
             && !self.suspects(place)
+            && !self.process(self.execution.schedule.running).may_loop(place)
             && !self.execution.ending
             && !std::thread::panicking()
     }

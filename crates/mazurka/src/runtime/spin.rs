@@ -36,10 +36,15 @@ use super::operation::Wait;
 /// No stack that is compared is larger.
 const MAX_FRAME: usize = 16 * 1024;
 
+/// So much of a stack is clean when its process begins: frames have words in them that nobody has written
+/// since they were entered, and what an earlier execution left there must not decide what is recognised. More
+/// would take as long as the rest of a small execution.
+pub(super) const CLEAN_STACK: usize = 4096;
+
 /// Where an operation is. Two are the same only if they are the same in memory, which is asked at every
 /// operation.
 #[derive(Clone, Copy)]
-struct Site(&'static Caller<'static>);
+pub(super) struct Site(pub(super) &'static Caller<'static>);
 
 impl PartialEq for Site {
     #[inline]
@@ -68,8 +73,8 @@ impl SpinState {
         let deepest = if self.detector.is_clear() { top } else { self.deepest };
         self.detector.note(Site(place), location, value);
         self.deepest = deepest.min(top);
-        if deepest < top {
-            LEFT_SOMETHING.set(true);
+        if deepest < top && LEFT.get() == Left::Nothing {
+            LEFT.set(Left::Something);
         }
     }
 }
@@ -152,6 +157,11 @@ impl Frame {
         Some(Frame { saved, top, words })
     }
 
+    /// All that it has.
+    pub(super) fn all_words(&self) -> impl Iterator<Item = usize> {
+        self.saved.iter().chain(&self.words).copied()
+    }
+
     /// Whether it is the same as another one, but for words at addresses that are excused.
     ///
     /// Much at a time is compared as memory: word by word, through iterators, it would take most of the time
@@ -176,9 +186,21 @@ const PART: usize = 64;
 ///
 /// # Safety
 /// There must be so many words of a stack.
-#[cfg(all(target_arch = "x86_64", unix))]
 unsafe fn words_at(address: usize, count: usize) -> Vec<usize> {
-    let mut words = Vec::with_capacity(count);
+    let mut words = Vec::new();
+    // SAFETY: the caller vouches for it.
+    unsafe { copy_words(address, count, &mut words) };
+    words
+}
+
+/// Puts so many words of memory into a list, instead of what it has.
+///
+/// # Safety
+/// The memory must be there.
+#[cfg(all(target_arch = "x86_64", unix))]
+pub(super) unsafe fn copy_words(address: usize, count: usize, words: &mut Vec<usize>) {
+    words.clear();
+    words.reserve(count);
     // SAFETY: the caller vouches for what is read, and what is written has that capacity. Some of the words
     // are padding that was never written; the compiler, who would be free to assume anything about these,
     // does not see where they come from.
@@ -192,13 +214,12 @@ unsafe fn words_at(address: usize, count: usize) -> Vec<usize> {
         );
         words.set_len(count);
     }
-    words
 }
 
 /// Where registers are not known, nor are stacks.
 #[cfg(not(all(target_arch = "x86_64", unix)))]
-unsafe fn words_at(_: usize, _: usize) -> Vec<usize> {
-    Vec::new()
+pub(super) unsafe fn copy_words(_: usize, _: usize, words: &mut Vec<usize>) {
+    words.clear();
 }
 
 /// The registers that a call preserves, and the stack pointer (0 where it is not known) last.
@@ -246,50 +267,80 @@ impl Registers {
         self.words()[6]
     }
 
+    /// All of them.
     #[inline]
-    fn words(&self) -> &[usize; 7] {
+    pub(super) fn words(&self) -> &[usize; 7] {
         // SAFETY: `take` follows `unset`, and has written all of them where they were not zeroed.
         unsafe { self.0.assume_init_ref() }
     }
 }
 
-/// How far below the stack pointer of an operation the runtime leaves something, or more.
+/// How far below the stack pointer of an operation the runtime leaves something, or more; and where rounds
+/// are looked for.
 const LEFTOVERS: usize = 2048;
+const LEFTOVERS_OF_ROUNDS: usize = 8192;
+
+/// What an operation left that is to be wiped out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    Nothing,
+    Something,
+    /// By what looks for rounds.
+    More,
+}
 
 thread_local! {
-    /// Whether an operation that was done on this thread left something which is to be wiped out.
-    static LEFT_SOMETHING: Cell<bool> = const { Cell::new(false) };
+    /// What an operation that was done on this thread left.
+    static LEFT: Cell<Left> = const { Cell::new(Left::Nothing) };
+}
+
+/// What the present operation leaves is wiped out, since rounds are looked for.
+pub(super) fn leaves_more() {
+    LEFT.set(Left::More);
+}
+
+/// Wipes out what was left below the stack pointer of the caller, where nothing lives.
+#[inline(always)]
+pub(super) fn leave_nothing() {
+    // SAFETY: as in `wipe_leftovers`.
+    #[cfg(all(target_arch = "x86_64", unix))]
+    unsafe {
+        wipe::<LEFTOVERS>();
+    }
 }
 
 /// Wipes out what the runtime has left below the stack pointer of the caller, where nothing lives, if an
 /// operation of the loop in which the running process may be is deeper.
 #[inline(always)]
 pub(crate) fn wipe_leftovers() {
-    if left_something() {
-        // SAFETY: the function writes below the stack pointer only, as any call might. A stack that has no
-        // room for it overflows, as it would at the next operation.
-        #[cfg(all(target_arch = "x86_64", unix))]
-        unsafe {
-            wipe();
-        }
+    // SAFETY: the function writes below the stack pointer only, as any call might. A stack that has no room
+    // for it overflows, as it would at the next operation.
+    #[cfg(all(target_arch = "x86_64", unix))]
+    match left() {
+        Left::Nothing => {}
+        Left::Something => unsafe { wipe::<LEFTOVERS>() },
+        Left::More => unsafe { wipe::<LEFTOVERS_OF_ROUNDS>() },
     }
 }
 
 #[inline(never)]
-fn left_something() -> bool {
-    LEFT_SOMETHING.get() && LEFT_SOMETHING.replace(false)
+fn left() -> Left {
+    match LEFT.get() {
+        Left::Nothing => Left::Nothing,
+        _ => LEFT.replace(Left::Nothing),
+    }
 }
 
 #[cfg(all(target_arch = "x86_64", unix))]
 #[unsafe(naked)]
-unsafe extern "sysv64" fn wipe() {
+unsafe extern "sysv64" fn wipe<const SIZE: usize>() {
     std::arch::naked_asm!(
         "xor eax, eax",
         "lea rdi, [rsp - {size}]",
         "mov ecx, {size} / 8",
         "rep stosq",
         "ret",
-        size = const LEFTOVERS,
+        size = const SIZE,
     )
 }
 
@@ -312,7 +363,10 @@ impl Runtime {
     ) {
         let state = &mut self.processes[process.0 as usize].spin_state;
         match quiet.filter(|_| !state.detector.is_full()) {
-            None => state.clear(),
+            None => {
+                state.clear();
+                self.processes[process.0 as usize].sight.wrote = true;
+            }
             Some(location) => state.note(place, location, self.execution.values.get(location), top),
         }
     }

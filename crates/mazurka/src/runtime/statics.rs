@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc, dealloc};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mazurka_program::{Failure, FailureKind, Location, Stop};
@@ -29,6 +30,12 @@ struct Copy {
     layout: Layout,
 }
 
+/// Where a copy is, and what it is a copy of.
+pub(super) struct Copied {
+    pub(super) memory: Range<usize>,
+    pub(super) origin: Range<usize>,
+}
+
 impl Statics {
     pub(super) fn note(&mut self, location: Location) {
         if !self.met.contains(&location) {
@@ -41,6 +48,14 @@ impl Statics {
         self.copies.iter().find_map(|copy| {
             let offset = address.wrapping_sub(copy.memory.addr());
             (offset < copy.layout.size()).then(|| copy.origin + offset)
+        })
+    }
+
+    /// The copies, and what they are copies of.
+    pub(super) fn copied(&self) -> impl Iterator<Item = Copied> {
+        self.copies.iter().map(|copy| {
+            let (memory, size) = (copy.memory.addr(), copy.layout.size());
+            Copied { memory: memory..memory + size, origin: copy.origin..copy.origin + size }
         })
     }
 

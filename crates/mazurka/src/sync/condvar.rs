@@ -61,6 +61,7 @@ fn enqueue(queue: Location, lock: Location, place: CallSite) -> bool {
         refuse_static_footprints(step);
         let one_lock = sync::join_queue(step, queue, lock);
         if one_lock {
+            step.released();
             step.release(lock);
         }
         !one_lock

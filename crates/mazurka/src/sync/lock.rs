@@ -24,7 +24,7 @@ use crate::runtime::identity::Object;
 use crate::runtime::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::statics::Home;
 use crate::runtime::{Runtime, Whole, operate, with_runtime};
-use crate::step::{CallSite, call, take_step, verb};
+use crate::step::{CallSite, call, take_step, take_told_step, verb};
 use mazurka_threads::values::Until;
 
 /// A lock around a value. `R` is the lock of the standard library that is taken outside of a check.
@@ -124,6 +124,10 @@ impl<R: RealGuard> Operation for Acquire<R> {
         self.tries
     }
 
+    fn is_told(&self) -> bool {
+        true
+    }
+
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         // A failed attempt counts as an access of the same kind, so that the label does not vary.
         step.touch(self.location, AccessKind::Update);
@@ -176,9 +180,14 @@ impl<R: RealGuard> Release<R> {
 }
 
 impl<R: RealGuard> Operation for Release<R> {
+    fn is_told(&self) -> bool {
+        !self.poisons
+    }
+
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         let location = self.location;
         step.touch(location, AccessKind::Update);
+        step.released();
         match R::MODE {
             Mode::Read => {
                 // A destructor must not panic, whatever an abandoned execution left here.
@@ -213,7 +222,7 @@ impl<R: RealGuard> Operation for Release<R> {
 
 /// Makes the writer a reader.
 pub(super) fn downgrade(location: Location, place: CallSite) {
-    take_step(place, verb("downgrade", location), |step| {
+    take_told_step(place, verb("downgrade", location), |step| {
         step.touch(location, AccessKind::Update);
         step.set(location, 1);
         step.release(location);

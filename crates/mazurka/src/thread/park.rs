@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::runtime::identity::OwnKind;
 use crate::runtime::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::{Runtime, operate, with_runtime};
-use crate::step::{CallSite, take_step};
+use crate::step::{CallSite, take_told_step};
 use mazurka_program::{AccessKind, Location, ProcessId};
 use mazurka_threads::values::Until;
 use mazurka_threads::waiters::Spuriously;
@@ -17,7 +17,7 @@ use mazurka_threads::waiters::Spuriously;
 /// Gives a process its token; `verb` says what is done to it.
 pub(crate) fn give_token(process: ProcessId, token: Location, verb: &str, place: CallSite) {
     let describe = |runtime: &Runtime| format!("{verb} {}", runtime.name_of(process));
-    take_step(place, describe, |step| {
+    take_told_step(place, describe, |step| {
         step.touch(token, AccessKind::Write);
         step.set(token, 1);
         step.release(token);
@@ -64,6 +64,10 @@ impl TakeToken {
 }
 
 impl Operation for TakeToken {
+    fn is_told(&self) -> bool {
+        true
+    }
+
     fn wait(&self) -> Wait {
         match self.sleep == Sleep::ParkTimeout || self.spurious {
             true => Wait::Nothing,
@@ -78,6 +82,7 @@ impl Operation for TakeToken {
             self.timed_out = self.sleep == Sleep::ParkTimeout;
             if self.sleep != Sleep::ParkTimeout {
                 step.runtime.execution.waiters.note(self.sleep.spuriously(), step.process);
+                step.does_more();
             }
             let why = match self.sleep {
                 Sleep::Park => "of itself",

@@ -95,6 +95,10 @@ impl Operation for Access<'_> {
         !self.branches()
     }
 
+    fn is_told(&self) -> bool {
+        true
+    }
+
     fn branches(&self) -> bool {
         matches!(self.effect, Effect::WeakExchange(..))
     }
@@ -139,6 +143,7 @@ impl Operation for Access<'_> {
                     failed.set(true);
                     equal = false;
                     step.runtime.execution.waiters.note(Spuriously::Fails, step.process);
+                    step.does_more();
                     step.note(|| "fails of itself".to_owned());
                 }
                 // With static footprints a failed exchange counts as a successful one.

@@ -1,0 +1,298 @@
+//! Rounds: where a process has come back to where it was, having written on the way.
+//!
+//! What counts as one, and why, is in [`mazurka_threads::rounds`]. Here is how the changes of a step are
+//! found. Values of locations are noted as they are written. What a process does to plain memory nobody
+//! announces: a counter in a `Box`, what a lock guards. So memory is compared with a [copy](super::shadow):
+//! all blocks that processes have allocated, which lie in [arenas](super::arena), what executions have of
+//! statics, and the stacks of all processes, each from its stack pointer on. That the process which runs here
+//! has changed a word is all that is told; what others do meanwhile is not seen.
+//!
+//! A step that changes more than that is in no round: it created a thread, woke somebody at a condition
+//! variable, left a message in a channel ([`Operation::is_told`](super::operation::Operation::is_told)). That
+//! an object was given its location is no change: who touches it first depends on the order of steps that do
+//! not depend on each other.
+//!
+//! Not seen is what outlives executions: statics of the standard library's types, memory from outside of the
+//! check. A closure whose executions depend on that does not repeat itself anyway.
+//!
+//! All of that costs more than the steps do. So it is begun when a loop shows up: a process that comes to one
+//! place with the same stack and the same registers, having written something since. Then the search begins
+//! again, and all processes are followed from their first operation on.
+#![allow(unsafe_code)]
+
+use std::hash::Hasher;
+use std::ops::{ControlFlow, Range};
+use std::panic::Location as Caller;
+
+use mazurka_program::{Access, Location, Place, ProcessId, Round, Rounds};
+use mazurka_threads::replay::digest;
+use mazurka_threads::rounds::{Changed, Standing};
+
+use super::arena::Arenas;
+use super::identity::is_location;
+use super::operation::Operation;
+use super::process::Process;
+use super::run::ClosureRun;
+use super::spin::{Frame, Registers, Site, leaves_more};
+use super::{Runtime, place_of};
+
+/// From so many steps on it is looked whether a process goes in a loop.
+const FIRST_LOOK: u32 = 8;
+
+/// So much of a stack is clean when its process begins. Who uses more has uninitialised words in its frames
+/// that are left of earlier executions.
+pub(super) const CLEAN_STACK: usize = 1 << 16;
+
+/// Who comes to one place so many times in one state goes in a loop, though it has written nothing.
+const MANY_TIMES: u32 = 4;
+
+/// If processes have more memory than this, no rounds are looked for.
+const MOST_MEMORY: usize = 1 << 20;
+
+/// What a search has that looks for rounds.
+pub(super) struct Loops {
+    pub(super) arenas: Box<Arenas>,
+}
+
+impl Loops {
+    /// None if there is no memory for it.
+    pub(super) fn new() -> Option<Loops> {
+        Some(Loops { arenas: Arenas::new()? })
+    }
+}
+
+/// Where a process stands.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Stand {
+    place: Site,
+    registers: [usize; 7],
+    /// The end of its stack.
+    limit: usize,
+}
+
+impl Standing for Stand {
+    fn is_dead(&self, address: usize) -> bool {
+        (self.limit..self.registers[6]).contains(&address)
+    }
+}
+
+/// Where a process was, and in which state: one that is taken now and then.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sight {
+    place: Option<Site>,
+    top: usize,
+    state: u64,
+    /// Whether the process has written something since.
+    pub(super) wrote: bool,
+    /// How many times it was there in that state since.
+    times: u32,
+    /// Whether the process has come there again with its last step.
+    pub(super) again: bool,
+}
+
+impl Process {
+    /// Whether it is to be looked whether the process goes in a loop, as it comes to a place.
+    #[inline]
+    pub(super) fn may_loop(&self, place: &'static Caller<'static>) -> bool {
+        self.events >= FIRST_LOOK && (self.sight.place == Some(Site(place)) || self.events.is_power_of_two())
+    }
+}
+
+impl Runtime {
+    /// The running process comes to a place, and maybe not for the first time.
+    #[cold]
+    pub(super) fn look_for_loop(&mut self, place: &'static Caller<'static>, registers: &Registers) {
+        let me = self.running();
+        let Some(frame) = Frame::new(registers, self.process(me).bottom()) else { return };
+        let (state, followed) = (frame.digest(), self.process(me).followed);
+        let sight = &mut self.process_mut(me).sight;
+        if sight.place == Some(Site(place)) && sight.top == registers.top() {
+            sight.again = true;
+            sight.times += u32::from(sight.state == state);
+            // Who only reads waits for something as soon as he is recognised.
+            let loops = sight.times > 0 && (sight.wrote || sight.times >= MANY_TIMES);
+            if loops && !followed {
+                self.discover_loops();
+            }
+            return;
+        }
+        if self.process(me).events.is_power_of_two() {
+            let place = Some(Site(place));
+            self.process_mut(me).sight = Sight { place, top: registers.top(), state, ..Sight::default() };
+        }
+    }
+
+    /// The memory of the execution, but for the stack of the process that runs.
+    fn memory(&self, running: ProcessId) -> impl Iterator<Item = Range<usize>> {
+        let arenas = self.search.loops.iter().flat_map(|loops| loops.arenas.ranges());
+        let copies = self.execution.statics.copied().map(|copy| copy.memory);
+        let others = self.execution.schedule.created.iter().filter(move |&&process| process != running);
+        let stacks = others.filter_map(|&process| {
+            let state = self.process(process);
+            let pending = state.pending.filter(|_| state.has_stack())?;
+            Some(pending.top..state.bottom())
+        });
+        arenas.chain(copies).chain(stacks)
+    }
+
+    /// A process takes a step from where its stack pointer is this.
+    #[cold]
+    pub(super) fn note_step(&mut self, process: ProcessId, top: usize) {
+        self.execution.rounds.step(process);
+        let Some(loops) = &mut self.search.loops else { return };
+        loops.arenas.set_current(process);
+        if !self.process(process).followed || self.execution.shadow.is_fresh(process) {
+            return;
+        }
+        self.search.loops.iter_mut().for_each(|loops| loops.arenas.take_changes(|_| ()));
+        let mut shadow = std::mem::take(&mut self.execution.shadow);
+        let own = top..self.process(process).bottom();
+        // SAFETY: all of it is memory of processes that are alive, or of arenas.
+        unsafe { shadow.refresh(process, own, self.memory(process)) };
+        self.execution.shadow = shadow;
+    }
+
+    /// The step was taken by an operation.
+    #[cold]
+    pub(super) fn note_done(&mut self, operation: &dyn Operation) {
+        leaves_more();
+        let label = &self.step.label;
+        let reads = |access: &Access| access.kind.is_read();
+        if !label.spawned.is_empty() || !(operation.is_told() || label.accesses.iter().all(reads)) {
+            self.execution.rounds.did_more();
+        }
+        self.execution.rounds.tell(digest(0, label));
+    }
+
+    /// The running process has come to an operation.
+    #[cold]
+    pub(super) fn note_arrival(&mut self, place: &'static Caller<'static>, registers: &Registers) {
+        leaves_more();
+        let me = self.running();
+        let Some(loops) = &self.search.loops else { return };
+        let state = self.process(me);
+        let stand = Stand { place: Site(place), registers: *registers.words(), limit: state.stack.0 };
+        let held = state.held;
+        if state.bottom().saturating_sub(registers.top()) > CLEAN_STACK / 2 {
+            return;
+        }
+        if state.followed && self.execution.shadow.is_fresh(me) {
+            self.note_changes(me, registers.top());
+        } else {
+            // Of an allocator that does not record nothing is known.
+            if loops.arenas.ranges().next().is_none() {
+                return self.discover_no_rounds();
+            }
+            self.process_mut(me).followed = true;
+        }
+        self.execution.rounds.arrive(me, stand, held);
+    }
+
+    /// Notes what the running process has changed in its step, up to where its stack pointer is this.
+    fn note_changes(&mut self, me: ProcessId, top: usize) {
+        let mut shadow = std::mem::take(&mut self.execution.shadow);
+        let mut rounds = std::mem::take(&mut self.execution.rounds);
+        if let Some(loops) = &mut self.search.loops {
+            loops.arenas.take_changes(|(block, old, new)| rounds.change(Changed::Block(block), old, new));
+        }
+        let own = top..self.process(me).bottom();
+        // SAFETY: all of it is memory of processes that are alive, or of arenas, or of statics.
+        unsafe {
+            for copy in self.execution.statics.copied() {
+                shadow.add_copy(copy.memory.start, copy.origin);
+            }
+            shadow.compare(me, own, self.memory(me), |at, old, new| {
+                if old != 0 || !self.is_location_of_object(new as u64) {
+                    rounds.change(Changed::Word(at), old as u64, new as u64);
+                }
+            });
+        }
+        (self.execution.shadow, self.execution.rounds) = (shadow, rounds);
+        let is_exceeded = self.search.loops.as_ref().is_some_and(|loops| loops.arenas.is_exceeded());
+        if is_exceeded || self.memory(me).map(|part| part.len()).sum::<usize>() > MOST_MEMORY {
+            self.discover_no_rounds();
+        }
+    }
+
+    fn is_location_of_object(&self, word: u64) -> bool {
+        is_location(word, self.execution.stamp, self.search.table.count)
+    }
+
+    /// A location was written, in the step that is being taken.
+    #[cold]
+    pub(super) fn note_value(&mut self, location: Location, old: u64, new: u64) {
+        self.execution.rounds.change(Changed::Value(location), old, new);
+    }
+
+    /// Whether rounds are looked for.
+    #[inline]
+    pub(super) fn looks_for_rounds(&self) -> bool {
+        self.search.loops.is_some() && !self.execution.leaving
+    }
+
+    /// Whether a process may have gone a round with the step that it took last, or goes in a loop.
+    #[inline]
+    pub(super) fn returns(&mut self, process: ProcessId) -> bool {
+        let state = self.process_mut(process);
+        let again = std::mem::take(&mut state.sight.again);
+        // Who waits for what it reads to change goes no further anyway.
+        let spins = state.pending.is_some_and(|pending| pending.spins);
+        !spins && (again || (self.looks_for_rounds() && self.execution.rounds.returns()))
+    }
+}
+
+impl Frame {
+    /// A number that tells states apart.
+    fn digest(&self) -> u64 {
+        let mut hasher = rustc_hash::FxHasher::default();
+        self.all_words().for_each(|word| hasher.write_usize(word));
+        hasher.finish()
+    }
+}
+
+impl Rounds for ClosureRun {
+    fn rounds(&self, process: ProcessId, own: &[u32], with: &mut dyn FnMut(Round) -> ControlFlow<()>) {
+        if self.runtime.looks_for_rounds() {
+            self.runtime.execution.rounds.rounds(process, own, self.runtime.watches_cells(), with);
+        }
+    }
+
+    fn place(&self, process: ProcessId) -> Option<Place> {
+        self.runtime.process(process).pending.map(|pending| place_of(pending.place))
+    }
+
+    fn location_name(&self, location: Location) -> Option<String> {
+        Some(self.runtime.name_of_location(location))
+    }
+
+    fn arrivals(&self, process: ProcessId, own: &[u32]) -> usize {
+        let Some(pending) = self.runtime.process(process).pending else { return 0 };
+        let script = &self.runtime.search.script;
+        let is_here =
+            |&&step: &&u32| script[step as usize].next.is_some_and(|next| std::ptr::eq(next, pending.place));
+        own.iter().filter(is_here).count()
+    }
+
+    fn describe(&self, process: ProcessId, own: &[u32]) -> String {
+        let runtime = &*self.runtime;
+        let at = runtime
+            .process(process)
+            .pending
+            .map_or(String::new(), |pending| format!(" at {}", pending.place));
+        let changed = runtime.execution.rounds.changed_since(process, own);
+        let mut names: Vec<String> = changed
+            .iter()
+            .map(|what| match what {
+                Changed::Value(location) => format!("`{}`", runtime.name_of_location(*location)),
+                Changed::Word(_) | Changed::Block(_) => "memory".to_owned(),
+            })
+            .collect();
+        names.dedup();
+        let what = match &names[..] {
+            [] => String::new(),
+            [one] => format!(", in which {one} changes,"),
+            several => format!(", in which {} change,", several.join(" and ")),
+        };
+        format!("the loop of {}{at}{what}", runtime.name_of(process))
+    }
+}

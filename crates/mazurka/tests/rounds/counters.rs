@@ -1,0 +1,122 @@
+//! What hides a counter is taken for no round: who panics in his twelfth round is found.
+#![allow(unsafe_code)]
+
+use std::cell::{Cell, RefCell};
+
+use mazurka::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use mazurka::sync::{Arc, Mutex};
+use mazurka::thread;
+
+use super::fails;
+
+/// A loop that asks a lock in every round, and panics in its twelfth.
+fn twelfth_round(mut count: impl FnMut() -> usize) {
+    let done = Arc::new(Mutex::new(false));
+    let other = done.clone();
+    let setter = thread::spawn(move || *other.lock().unwrap() = true);
+    while !*done.lock().unwrap() {
+        assert!(count() < 12, "the twelfth round");
+    }
+    setter.join().unwrap();
+}
+
+#[test]
+fn in_a_box() {
+    fails("panic", || {
+        let mut rounds = Box::new(0);
+        twelfth_round(move || {
+            *rounds += 1;
+            *rounds
+        });
+    });
+}
+
+#[test]
+fn in_a_list() {
+    fails("panic", || {
+        let mut rounds = Vec::new();
+        twelfth_round(move || {
+            rounds.push(());
+            rounds.len()
+        });
+    });
+    fails("panic", || {
+        let mut rounds = vec![0_u8; 5];
+        twelfth_round(move || {
+            rounds.rotate_left(1);
+            rounds[0] += 1;
+            rounds.iter().map(|&rounds| usize::from(rounds)).sum()
+        });
+    });
+}
+
+#[test]
+fn in_a_cell_on_the_stack_of_another() {
+    fails("panic", || {
+        let rounds = Mutex::new(Cell::new(0));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                twelfth_round(|| {
+                    let rounds = rounds.lock().unwrap();
+                    rounds.set(rounds.get() + 1);
+                    rounds.get()
+                })
+            });
+        });
+    });
+}
+
+#[test]
+fn in_a_variable_of_the_thread() {
+    mazurka::thread_local!(static ROUNDS: RefCell<usize> = const { RefCell::new(0) });
+    fails("panic", || {
+        twelfth_round(|| {
+            ROUNDS.with_borrow_mut(|rounds| {
+                *rounds += 1;
+                *rounds
+            })
+        })
+    });
+}
+
+#[test]
+fn under_a_lock() {
+    fails("panic", || {
+        let rounds = Arc::new(Mutex::new(0));
+        twelfth_round(move || {
+            let mut rounds = rounds.lock().unwrap();
+            *rounds += 1;
+            *rounds
+        });
+    });
+}
+
+#[test]
+fn under_a_static_lock() {
+    static ROUNDS: Mutex<usize> = Mutex::new(0);
+    fails("panic", || {
+        twelfth_round(|| {
+            let mut rounds = ROUNDS.lock().unwrap();
+            *rounds += 1;
+            *rounds
+        });
+    });
+}
+
+#[test]
+fn in_a_modelled_cell() {
+    fails("panic", || {
+        let rounds = mazurka::cell::UnsafeCell::new(0);
+        let busy = AtomicBool::new(false);
+        twelfth_round(move || {
+            busy.store(true, SeqCst);
+            // SAFETY: the thread is alone with it.
+            let rounds = rounds.with_mut(|rounds| unsafe {
+                *rounds += 1;
+                *rounds
+            });
+            busy.store(false, SeqCst);
+            rounds
+        });
+    });
+}

@@ -1,0 +1,47 @@
+//! Loops that wait and write end, with the right verdict; and what hides a counter is taken for no round.
+
+mod counters;
+mod locks;
+mod polling;
+mod queues;
+mod random;
+mod tasks;
+
+use mazurka::{Checker, Report};
+
+/// What is expected of a closure: the numbers of complete executions and of stopped ones, in several orders.
+fn passes(expected: (u64, u64), closure: impl Fn() + Clone + Send + Sync + 'static) {
+    let counts = |report: &Report| (report.executions(), report.stopped());
+    let report = Checker::new().run(closure.clone());
+    assert!(report.is_pass(), "{}", report.text());
+    assert_eq!(counts(&report), expected);
+    for seed in 0..6 {
+        let shuffled = Checker::new().seed(seed).run(closure.clone());
+        assert!(shuffled.is_pass(), "seed {seed}: {}", shuffled.text());
+        assert_eq!(counts(&shuffled), expected, "seed {seed}");
+        assert_eq!(shuffled.blocked(), 0);
+    }
+}
+
+/// As [`passes`], where other orders have other numbers: a loop within the loop only reads, and how soon it is
+/// seen to wait decides how often the outer one is gone through.
+fn passes_in_any_order(expected: (u64, u64), closure: impl Fn() + Clone + Send + Sync + 'static) {
+    let report = Checker::new().run(closure.clone());
+    assert!(report.is_pass(), "{}", report.text());
+    assert_eq!((report.executions(), report.stopped()), expected);
+    for seed in 0..6 {
+        let shuffled = Checker::new().seed(seed).run(closure.clone());
+        assert!(shuffled.is_pass(), "seed {seed}: {}", shuffled.text());
+        assert_eq!(shuffled.blocked(), 0);
+    }
+}
+
+/// The failure of a closure, in several orders the same kind.
+fn fails(kind: &str, closure: impl Fn() + Clone + Send + Sync + 'static) -> Report {
+    for seed in 0..6 {
+        let report = Checker::new().seed(seed).run(closure.clone());
+        let kinds: Vec<&str> = report.failures().map(|failure| failure.kind()).collect();
+        assert_eq!(kinds, [kind], "seed {seed}: {}", report.text());
+    }
+    Checker::new().run(closure)
+}
