@@ -13,7 +13,7 @@ use crate::runtime::system::time;
 use crate::runtime::system::user::{caller, object_at, operate_on, with_runtime};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::objects::{Class, Object};
-use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
+use crate::runtime::threads::operation::{CurrentStep, InRound, Operation, Wait};
 use crate::runtime::threads::runtime::Runtime;
 
 /// Joins the queue and gives the mutex back.
@@ -24,10 +24,16 @@ struct JoinQueue {
 }
 
 impl Operation for JoinQueue {
+    // Who wakes up has left the queue again, wherever the others are in it.
+    fn in_round(&self) -> InRound {
+        InRound::Within
+    }
+
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         step.refuse_static_footprints("condition variables");
         step.runtime.search.has_waits = true;
         self.two_mutexes = !sync::join_queue(step, self.queue.location, self.mutex.location);
+        step.holds_more(-1);
     }
 
     fn describe(&self, runtime: &Runtime) -> String {
@@ -59,6 +65,10 @@ impl WakeUp {
 }
 
 impl Operation for WakeUp {
+    fn in_round(&self) -> InRound {
+        InRound::Within
+    }
+
     fn wait(&self) -> Wait {
         if self.wake_up.depends_on_others() { Wait::Own } else { Wait::Nothing }
     }
@@ -100,6 +110,10 @@ pub(crate) struct Signal {
 }
 
 impl Operation for Signal {
+    fn in_round(&self) -> InRound {
+        InRound::At(u64::from(self.queue.location.0) << 1 | u64::from(self.all))
+    }
+
     fn branches(&self) -> bool {
         !self.all
     }

@@ -13,7 +13,7 @@ use mazurka_threads::replay::mix_access;
 
 use super::operation::{CurrentStep, Operation};
 use super::runtime::{Runtime, current};
-use super::spin::SpinningAccess;
+use super::spin::{SpinningAccess, spin_place};
 use super::thread::{Body, Pending, Status};
 use crate::runtime::system::exit;
 
@@ -87,13 +87,18 @@ pub(crate) fn fail_here(kind: FailureKind, message: String, place: usize) -> ! {
 }
 
 /// The running thread comes to an access of one location that others can notice, and goes on when its step is
-/// taken.
+/// taken. Besides how it synchronises, what an atomic one was given to write.
 ///
 /// # Safety
 /// A thread of the program must run here.
 // Inlined, since the processor mispredicts every return behind a switch of stacks.
 #[inline(always)]
-pub(crate) unsafe fn operate_access(runtime: *mut Runtime, access: Access, place: usize, order: Order) {
+pub(crate) unsafe fn operate_access(
+    runtime: *mut Runtime,
+    access: Access,
+    place: usize,
+    (order, given): (Order, u64),
+) {
     // SAFETY: by the contract of this function nobody else uses the runtime until the thread is suspended.
     unsafe {
         if (*runtime).me().state.atomic > 0 {
@@ -111,11 +116,14 @@ pub(crate) unsafe fn operate_access(runtime: *mut Runtime, access: Access, place
             (*runtime).look_at_written();
         }
         if access.kind != AccessKind::Write
-            && let Some(guard) = (*runtime).loop_at(place)
+            && let Some(guard) = (*runtime).loop_at(spin_place(place, access.first, given))
         {
             operate(&mut SpinningAccess { access, order, guard }, place);
             (*runtime).me().buffers.detector.clear();
             return;
+        }
+        if (*runtime).search.rounds {
+            (*runtime).arrive_at_access(place, access, given, order);
         }
         let mark = mix_access(place as u64, access);
         let depth = (*runtime).execution.schedule.depth;
@@ -162,8 +170,11 @@ pub(crate) fn operate_in_loop(operation: &mut dyn Operation, place: usize) {
         if (*runtime).me().state.atomic > 0 {
             return (*runtime).operate_in_section(operation, place);
         }
+        if (*runtime).search.rounds && (*runtime).execution.concurrent {
+            (*runtime).arrive_at_operation(operation.in_round(), place);
+        }
         if (*runtime).operate_at_once(operation, place) {
-            return;
+            return (*runtime).wipe_if_looked_at();
         }
         let wait = operation.wait();
         let operation = ptr::from_mut(operation);
@@ -175,6 +186,7 @@ pub(crate) fn operate_in_loop(operation: &mut dyn Operation, place: usize) {
         state.pending = Pending::Operation { operation, wait, place };
         state.status = Status::Parked;
         suspend(runtime);
+        (*runtime).wipe_if_looked_at();
     }
 }
 
@@ -215,6 +227,9 @@ impl Runtime {
             stop_here();
         }
         let before = self.step.label.accesses.len();
+        if self.search.rounds {
+            self.note_in_round(operation.in_round());
+        }
         self.perform_within_step(operation, place);
         if self.search.watched.any {
             let accesses = self.step.label.accesses[before..].to_vec();

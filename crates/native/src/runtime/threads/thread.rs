@@ -19,6 +19,7 @@ use mazurka_threads::races::Order;
 use mazurka_threads::spin::LoopDetector;
 
 use super::operation::{Operation, Wait};
+use super::rounds::RoundDetector;
 use super::spin::MachineState;
 use crate::runtime::memory::layout::Slot;
 use crate::runtime::system::time;
@@ -157,6 +158,8 @@ execution_state! {
         pub(crate) kept: Vec<u8>,
         /// What it knows of the spin loop that it may be in.
         pub(crate) detector: LoopDetector<usize, MachineState>,
+        /// What it knows of rounds that it may have gone.
+        pub(crate) rounds: RoundDetector,
     }
 }
 
