@@ -20,10 +20,12 @@ use crate::runtime::system::exit;
 /// Where every coroutine begins.
 pub(crate) fn enter(yielder: *const Yielder<(), ()>) {
     let runtime = current();
+    let outermost = 0u8;
     // SAFETY: a thread of the program runs here, so the runtime is there; nobody else uses it. The functions
     // are those of the program, with the types that it gave them.
     unsafe {
         (*runtime).me().state.yielder = yielder;
+        (*runtime).me().state.outermost = (&raw const outermost).addr() & !7;
         let body = (*runtime).me().state.body;
         match body {
             Body::Main => exit::run_main(),

@@ -3,8 +3,8 @@
 //! Such a thread comes to no operation, since others can't notice what it does. When it has run for some time
 //! it is watched: its accesses are noted, and if it comes back to a read in the state in which it was there,
 //! with all that it wrote since as it was, then it will go round for ever unless somebody changes what it
-//! reads. So all that it read on the way becomes locations, and the search begins again: then others can
-//! change it, and the loop is seen for what it is. What can't be told from a loop is left alone: a thread that
+//! reads. So what it read on the way, and did not write itself, becomes locations, and the search begins again:
+//! then others can change it, and the loop is seen for what it is. What can't be told from a loop is left alone: a thread that
 //! computes has a new state each time.
 #![allow(unsafe_code)]
 
@@ -119,14 +119,20 @@ impl Runtime {
         known.writes.clear();
     }
 
-    /// Makes all that the thread read on its round locations. Says whether anything became one.
+    /// Makes what the thread read on its round locations: that which it did not write itself, if there is any.
+    /// Says whether something became one.
     fn expose_loop(&mut self) -> bool {
         let Search { private_loop, partition, shadow, .. } = &mut self.search;
-        private_loop.is_watched = false;
+        let PrivateLoop { reads, writes, .. } = private_loop;
+        let is_written = |&(address, size): &(usize, usize)| {
+            writes.iter().any(|written| written.0 < address + size && address < written.0 + written.1)
+        };
+        let own = reads.iter().all(is_written);
         let mut exposed = false;
-        for (address, size) in private_loop.reads.drain(..) {
+        for &(address, size) in reads.iter().filter(|read| own || !is_written(read)) {
             exposed |= partition.expose_all(shadow.words(address, size), address);
         }
+        private_loop.is_watched = false;
         private_loop.begin((0, 0));
         exposed
     }

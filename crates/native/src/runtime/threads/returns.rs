@@ -80,11 +80,11 @@ impl Runtime {
     #[inline(never)]
     pub(crate) fn arrive_at_access(&mut self, place: usize, access: Access, given: u64, order: Order) {
         let call = self.take_call();
-        let size = self.search.partition.memory(access.first).map_or(0, |cell| cell.size);
+        let cell = self.search.partition.memory(access.first);
         let detector = &mut self.me().buffers.rounds;
-        if order == Order::Plain && access.kind == AccessKind::Read {
+        if let Some(cell) = cell.filter(|_| order == Order::Plain && access.kind == AccessKind::Read) {
             // SAFETY: what the thread announced is memory of the program.
-            unsafe { detector.note_plain_read(size) };
+            unsafe { detector.note_plain_read(cell.address, cell.size) };
         }
         detector.settle();
         let given = (call == ACCESS).then_some([u64::from(access.first.0), given]);

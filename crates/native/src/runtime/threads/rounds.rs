@@ -218,14 +218,14 @@ impl RoundDetector {
         (self.announced, self.announced_size) = (address, size);
     }
 
-    /// The thread comes to a plain read. Of an assignment of structures gcc announces the write first, then
+    /// The thread comes to a plain read of other memory. Of an assignment of structures gcc announces the write first, then
     /// the read, and then makes both: the write may be still to come. Where it has changed nothing that can't
     /// be told from one that was made.
     ///
     /// # Safety
     /// What was announced must be readable.
-    pub(crate) unsafe fn note_plain_read(&mut self, size: usize) {
-        if self.announced_size != size {
+    pub(crate) unsafe fn note_plain_read(&mut self, address: usize, size: usize) {
+        if self.announced_size != size || self.announced == address {
             return;
         }
         let words = (self.announced & !7..self.announced + size).step_by(8);

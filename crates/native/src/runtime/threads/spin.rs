@@ -26,14 +26,16 @@ use mazurka_threads::spin::{Groups, Visit};
 use super::operation::{CurrentStep, InRound, Operation, Wait};
 use super::runtime::Runtime;
 use super::thread::Pending;
-use crate::runtime::memory::layout::peek;
+use crate::runtime::memory::layout::{PAGE, peek};
 use crate::runtime::memory::shadow::{Partition, is_changed_by_others};
 use crate::runtime::system::stubs::USUAL_WORDS;
 
 /// No stack that is compared is larger.
-const MAX_FRAME: usize = 16 * 1024;
+pub(crate) const MAX_FRAME: usize = 16 * 1024;
 /// How many words of the stack the stub wipes after a step that did not take the usual path.
 const MANY_WORDS: u32 = 384;
+/// The same where all of the stack is compared in all loops.
+const MOST_WORDS: u32 = 1024;
 
 /// What the stub leaves besides the address of its caller.
 #[repr(C)]
@@ -191,13 +193,10 @@ impl Runtime {
     pub(crate) fn note_read(&mut self, place: usize, location: Location, value: u64) {
         let detector = &mut self.me().buffers.detector;
         detector.note(place, location, value);
-        let usual = !detector.has_state()
-            && !self.execution.races.enabled
-            && !self.search.watched.any
-            && !self.search.rounds;
+        let usual = !detector.has_state() && !self.execution.races.enabled && !self.search.watched.any;
         let words = if usual { USUAL_WORDS } else { MANY_WORDS };
         // SAFETY: the words are the stub's.
-        unsafe { (*self.stub_record()).wipe = words };
+        unsafe { (*self.stub_record()).wipe = (*self.stub_record()).wipe.max(words) };
     }
 
     /// What a thread waits for that comes to an access, if it is in the state in which it was there before.
@@ -227,7 +226,7 @@ impl Runtime {
         // SAFETY: the words are the stub's.
         let (registers, stack_pointer) =
             unsafe { ((*self.stub_record()).registers, (*self.stub_record()).stack_pointer) };
-        let (end, limit) = (self.me().state.yielder as usize, self.me().slot.stack_limit);
+        let (end, limit) = (self.me().state.outermost, self.me().slot.stack_limit);
         let size = end.checked_sub(stack_pointer).filter(|&size| size <= MAX_FRAME)?;
         // SAFETY: so far the stack is the running thread's: callers use it while it runs. The error number is
         // that of this thread of the operating system.
@@ -236,6 +235,13 @@ impl Runtime {
             (std::slice::from_raw_parts(start, size), *self.search.errno)
         };
         (stack_pointer >= limit).then_some(Frame { registers, stack_pointer, errno, stack })
+    }
+
+    /// Another thread goes on, in a call that has come to an operation: what was asked of the stub that was
+    /// called last was asked for another.
+    pub(crate) fn forget_call(&mut self) {
+        // SAFETY: the words are the stub's.
+        unsafe { ((*self.stub_record()).call, (*self.stub_record()).wipe) = (0, 0) };
     }
 
     /// What the running thread has called, unless it has come to an operation there before.
@@ -260,8 +266,10 @@ impl Runtime {
     #[inline]
     pub(crate) fn wipe_if_looked_at(&mut self) {
         if self.search.rounds {
+            let room =
+                self.registers().0.saturating_sub(self.me().slot.stack_limit + PAGE) / size_of::<usize>();
             // SAFETY: the words are the stub's.
-            unsafe { (*self.stub_record()).wipe = MANY_WORDS };
+            unsafe { (*self.stub_record()).wipe = MOST_WORDS.min(room as u32) };
         }
     }
 

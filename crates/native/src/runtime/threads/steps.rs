@@ -32,8 +32,7 @@ impl Runtime {
         let (routine, errno, registers) = (thread.routine(), thread.state.errno, thread.state.registers);
         self.put_registers_back(registers);
         if self.search.rounds {
-            // It goes on in a call that has come to an operation.
-            self.take_call();
+            self.forget_call();
         }
         self.execution.schedule.running = process;
         self.search.turns += 1;
