@@ -40,6 +40,9 @@ pub(crate) enum InRound {
     At(u64),
     /// The same, if it is an access that the program makes itself.
     AtAccess(u64),
+    /// All that it changes are values, and it comes right after another operation of the same call, which was
+    /// compared: so the state of the thread is the same but for this.
+    After(u64),
 }
 
 /// An operation that a thread has come to. It lives on the stack of the thread until its step has been taken.
@@ -190,9 +193,7 @@ impl sync::StepEffects for CurrentStep<'_> {
     }
 
     fn wakes_somebody(&mut self) {
-        if self.runtime.search.rounds {
-            self.runtime.execution.threads[self.process].buffers.rounds.note_lasting();
-        }
+        self.runtime.log_lasting_of(self.process);
         self.runtime.execution.schedule.changed = true;
     }
 

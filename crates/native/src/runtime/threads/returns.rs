@@ -33,7 +33,7 @@ use crate::runtime::system::stubs::{ACCESS, FUNCTION};
 /// Executions that are shorter are not looked at for loops.
 const SHORT: usize = 32;
 /// A thread that comes to one place so often may be in a loop.
-const OFTEN: usize = 4;
+const OFTEN: usize = 12;
 /// No more changes of a round are told.
 const TOLD: usize = 3;
 
@@ -96,9 +96,15 @@ impl Runtime {
     #[inline(never)]
     pub(crate) fn arrive_at_operation(&mut self, in_round: InRound, place: usize) {
         let call = self.take_call();
+        let depth = self.execution.schedule.depth;
         let detector = &mut self.me().buffers.rounds;
         detector.settle();
         detector.note_operation();
+        if let InRound::After(what) = in_round
+            && call == 0
+        {
+            return detector.arrive_after(what, depth);
+        }
         let given = match in_round {
             InRound::At(given) if call == FUNCTION || call == ACCESS => Some([0, given]),
             InRound::AtAccess(given) if call == ACCESS => Some([0, given]),
@@ -186,8 +192,13 @@ impl Runtime {
 
     /// The running thread has done what can't be undone by writing values.
     pub(crate) fn log_lasting(&mut self) {
+        self.log_lasting_of(self.running());
+    }
+
+    /// The same of any thread.
+    pub(crate) fn log_lasting_of(&mut self, process: ProcessId) {
         if self.search.rounds {
-            self.me().buffers.rounds.note_lasting();
+            self.execution.threads[process].buffers.rounds.note_lasting();
         }
     }
 

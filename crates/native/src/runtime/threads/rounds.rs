@@ -277,6 +277,20 @@ impl RoundDetector {
         self.is_there = true;
     }
 
+    /// The thread has come to another operation of the call in which it arrived last.
+    pub(crate) fn arrive_after(&mut self, what: u64, depth: u32) {
+        let Some(Arrival { place, state, .. }) = self.here().copied() else { return };
+        let mut at = Digester::new();
+        at.add(place);
+        at.add(what);
+        let state = state.map(|state| {
+            let mut after = Digester::new();
+            [state[0], state[1], what].map(|word| after.add(word));
+            after.finish()
+        });
+        self.arrive(at.finish()[0], state, depth);
+    }
+
     /// The thread has come where rounds are not looked for.
     pub(crate) fn arrive_within(&mut self) {
         self.is_there = false;

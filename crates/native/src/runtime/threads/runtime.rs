@@ -21,7 +21,7 @@ use super::private_loop::PrivateLoop;
 use super::races::Site;
 use super::script::Replay;
 use super::snapshot::Snapshots;
-use super::spin::{MAX_FRAME, WatchedCells};
+use super::spin::WatchedCells;
 use super::stops::Stops;
 use super::thread::{Body, Thread, Threads};
 use crate::runtime::memory::heap::Heap;
@@ -266,8 +266,7 @@ impl Runtime {
             threads.list.push(Thread::new(slot, locations));
         }
         let reserved = if process == MAIN { search.arguments.size } else { 0 };
-        let wiped = if search.rounds { 2 * MAX_FRAME } else { 0 };
-        threads[process].start(body, reserved, wiped);
+        threads[process].start(body, reserved);
         schedule.created.push(process);
         schedule.starting.push(process);
         Some(process)

@@ -31,7 +31,7 @@ use crate::runtime::memory::shadow::{Partition, is_changed_by_others};
 use crate::runtime::system::stubs::USUAL_WORDS;
 
 /// No stack that is compared is larger.
-pub(crate) const MAX_FRAME: usize = 16 * 1024;
+const MAX_FRAME: usize = 16 * 1024;
 /// How many words of the stack the stub wipes after a step that did not take the usual path.
 const MANY_WORDS: u32 = 384;
 /// The same where all of the stack is compared in all loops.

@@ -21,7 +21,7 @@ use mazurka_threads::spin::LoopDetector;
 use super::operation::{Operation, Wait};
 use super::rounds::RoundDetector;
 use super::spin::MachineState;
-use crate::runtime::memory::layout::{PAGE, Slot};
+use crate::runtime::memory::layout::Slot;
 use crate::runtime::system::time;
 
 pub(crate) type Routine = Coroutine<(), (), (), SlotStack>;
@@ -186,20 +186,13 @@ impl Thread {
         Thread { slot, end, wake, handle, routine: ptr::null_mut(), state, buffers }
     }
 
-    /// Makes the record that of a thread which is about to start. Its stack begins below so many bytes; so many
-    /// of it are wiped, so that nothing is left there of earlier executions.
-    pub(crate) fn start(&mut self, body: Body, reserved: usize, wiped: usize) {
+    /// Makes the record that of a thread which is about to start. Its stack begins below so many bytes.
+    pub(crate) fn start(&mut self, body: Body, reserved: usize) {
         let (Some(base), Some(limit)) =
             (StackPointer::new(self.slot.stack_base - reserved), StackPointer::new(self.slot.stack_limit))
         else {
             return;
         };
-        let wiped = wiped.min(self.slot.stack_base - reserved - self.slot.stack_limit - PAGE);
-        // SAFETY: so much lies between the guard page and what is reserved, in an open slot; nobody runs there.
-        unsafe {
-            let from = self.slot.stack_base - reserved - wiped;
-            ptr::with_exposed_provenance_mut::<u8>(from).write_bytes(0, wiped);
-        }
         let routine = Coroutine::with_stack(SlotStack { base, limit }, |yielder: &Yielder<(), ()>, ()| {
             super::arrive::enter(ptr::from_ref(yielder));
         });
