@@ -128,6 +128,7 @@ impl Row {
             "SDN" => Some((Ours::Abs("sdn", Vec::new()), 0)),
             "lastwrite" => litmus("lastwrite", 7),
             "floating_read" => litmus("floating_read", 6),
+            "lastzero" => litmus("lastzero", 10),
             "fib" | "fib_bench" => litmus("fib_bench", 4),
             "lamport" => litmus("lamport", 2),
             "selective" => litmus("selective", 6),

@@ -55,6 +55,7 @@ mod guard;
 mod memory;
 mod naming;
 mod record;
+mod rounds;
 mod run;
 mod segment;
 mod settings;

@@ -1,13 +1,16 @@
 //! The arguments of the command.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use mazurka_explore::{Algorithm, Limits, Options, Order, Published, UnknownAlgorithm};
 
 use crate::executions::ExecutionArgs;
 use crate::front_end::FRONT_ENDS;
+use crate::output::Colours;
 
 /// Checks concurrent programs by running them under every interleaving that matters, and no other.
 #[derive(Debug, Parser)]
@@ -27,6 +30,19 @@ pub enum Command {
     Compare(CompareArgs),
     /// Read a program and print it
     Print(PrintArgs),
+    /// List the algorithms: what each explores, needs and guarantees
+    Algorithms(AlgorithmsArgs),
+    /// Print a script that makes a shell complete the arguments of mazurka
+    Completions(CompletionsArgs),
+    /// Print the man page of mazurka
+    Man,
+    /// Compile C for a build, so that what it makes can be checked: CC="mazurka cc" make, then mazurka check
+    /// ./program
+    #[command(disable_help_flag = true)]
+    Cc(CompileArgs),
+    /// The same for C++: CXX="mazurka c++"
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx(CompileArgs),
 }
 
 impl Command {
@@ -35,9 +51,33 @@ impl Command {
         match self {
             Command::Check(arguments) => arguments.json,
             Command::Compare(arguments) => arguments.json,
-            Command::Print(_) => false,
+            Command::Algorithms(arguments) => arguments.json,
+            Command::Print(_) | Command::Completions(_) | Command::Man | Command::Cc(_) | Command::Cxx(_) => {
+                false
+            }
         }
     }
+
+    /// How it is to talk to people.
+    pub fn talk(&self) -> TalkArgs {
+        match self {
+            Command::Check(arguments) => arguments.talk,
+            Command::Compare(arguments) => arguments.talk,
+            _ => TalkArgs::default(),
+        }
+    }
+}
+
+/// How to talk to people.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct TalkArgs {
+    /// When to use colours: auto (on a terminal, unless NO_COLOR is set), always or never
+    #[arg(long, value_name = "WHEN", alias = "colour", default_value = "auto", hide_possible_values = true)]
+    pub color: Colours,
+
+    /// Print nothing on a pass, and of anything else only what it is and where
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 /// Arguments of `check`.
@@ -45,16 +85,25 @@ impl Command {
 #[command(after_help = after_help())]
 pub struct CheckArgs {
     /// The program: a .maz file, or the .abs, C or C++ files of one program
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
 
     /// How to search.
-    #[arg(long, value_name = "NAME", default_value = "optimal", hide_default_value = true, help = algorithm_help())]
+    #[arg(long, value_name = "NAME", value_parser = AlgorithmName, default_value = DEFAULT_ALGORITHM.name(), hide_default_value = true,
+          hide_possible_values = true, help = algorithm_help())]
     pub algorithm: String,
+
+    /// Set a parameter of a .maz or .abs program; once for each
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    pub params: Vec<String>,
 
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+
+    /// How to talk to people.
+    #[command(flatten)]
+    pub talk: TalkArgs,
 
     /// Don't stop at the first failure, nor at the first execution that is too long
     #[arg(long)]
@@ -80,13 +129,16 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub executions: ExecutionArgs,
 
-    /// Options for the front end, after --: --param NAME=VALUE, for .abs others (docs/abs.md), for C those of
-    /// the compiler and others (docs/native.md)
+    /// Options for the front end, after --: listed below; for C those of the compiler too
     #[arg(last = true, value_name = "FRONT-END OPTIONS")]
     pub front_end: Vec<String>,
 }
 
-const EXIT_STATUS: &str = "Exit status: 0 no failure, and everything was looked at; 1 a failure; 2 usage, bad input or \
+/// How `check` searches if nobody says otherwise.
+pub const DEFAULT_ALGORITHM: Algorithm = Algorithm::Optimal;
+
+/// What the exit status says.
+pub const EXIT_STATUS: &str = "Exit status: 0 no failure, and everything was looked at; 1 a failure; 2 usage, bad input or \
 unsupported; 3 no failure, but not everything was looked at. Ctrl-C ends the search and reports what it has; a second \
 one ends the command.";
 
@@ -95,12 +147,18 @@ one ends the command.";
 #[command(after_help = after_help())]
 pub struct CompareArgs {
     /// The program: a .maz file, or the .abs, C or C++ files of one program
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
 
     /// Which algorithms, separated by commas
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "naive,source,optimal")]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = AlgorithmName,
+          default_value = "naive,source,optimal", hide_possible_values = true)]
     pub algorithms: Vec<String>,
+
+    /// Set a parameter of a .maz or .abs program; once for each. n=2..7 (7 included) or n=2,4,8 compares with
+    /// each of these values
+    #[arg(long = "param", value_name = "NAME=VALUES")]
+    pub params: Vec<String>,
 
     /// Run those that have one also as their papers print them, in all versions
     #[arg(long)]
@@ -110,21 +168,89 @@ pub struct CompareArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Print comma-separated values instead of a table, a line for each search
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+
+    /// Print a LaTeX table instead
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    pub latex: bool,
+
+    /// How to talk to people.
+    #[command(flatten)]
+    pub talk: TalkArgs,
+
     /// When to stop each algorithm early; without a time limit naive gets one of 10 s.
     #[command(flatten)]
     pub limits: LimitArgs,
 
-    /// Options for the front end, after --: --param NAME=VALUE, for .abs others (docs/abs.md), for C those of
-    /// the compiler and others (docs/native.md)
+    /// Options for the front end, after --: listed below; for C those of the compiler too
     #[arg(last = true, value_name = "FRONT-END OPTIONS")]
     pub front_end: Vec<String>,
+}
+
+/// Arguments of `cc` and `c++`.
+#[derive(Debug, Args)]
+pub struct CompileArgs {
+    /// What the compiler is given; the environment variables MAZURKA_CC and MAZURKA_CXX name others than cc
+    /// and c++
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS OF THE COMPILER")]
+    pub words: Vec<String>,
 }
 
 /// Arguments of `print`.
 #[derive(Debug, Args)]
 pub struct PrintArgs {
     /// The program (.maz)
+    #[arg(value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
+}
+
+/// Arguments of `algorithms`.
+#[derive(Debug, Args)]
+pub struct AlgorithmsArgs {
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell: bash, zsh or fish
+    #[arg(hide_possible_values = true)]
+    pub shell: Shell,
+}
+
+/// The shells for which there are completions.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+/// Any word, of which shells are told those that name an algorithm. Others are refused with what there is to
+/// say of them, which is more than that they are not in a list.
+#[derive(Clone, Debug)]
+struct AlgorithmName;
+
+impl TypedValueParser for AlgorithmName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let value = |algorithm: Algorithm| PossibleValue::new(algorithm.name()).help(algorithm.summary());
+        Some(Box::new(Algorithm::ALL.into_iter().map(value)))
+    }
 }
 
 /// What a search may keep if nobody says otherwise: a program that creates processes forever must not take
@@ -205,7 +331,7 @@ fn after_help() -> String {
 fn algorithm_help() -> String {
     let widest = Algorithm::ALL.into_iter().map(|algorithm| algorithm.name().len()).max().unwrap_or(0);
     let line = |algorithm: Algorithm| {
-        let default = if algorithm == Algorithm::Optimal { " (the default)" } else { "" };
+        let default = if algorithm == DEFAULT_ALGORITHM { " (the default)" } else { "" };
         format!("\n  {:widest$}  {}{default}", algorithm.name(), algorithm.summary())
     };
     format!("How to search:{}", Algorithm::ALL.map(line).concat())

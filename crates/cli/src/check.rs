@@ -5,15 +5,17 @@ use std::path::PathBuf;
 
 use mazurka_explore::{Algorithm, Limits, Published};
 use mazurka_program::Schedule;
+use mazurka_report::json::ErrorKind;
 use mazurka_report::{
-    Progress, Recorder, Report, Subject, TextOptions, check_observed, check_schedule, json, text,
+    Recorder, Report, Subject, TextOptions, brief_text, check_observed, check_schedule, json, text,
 };
 
 use crate::args::{CheckArgs, LimitArgs, algorithm};
 use crate::error::CommandError;
+use crate::executions::ExecutionArgs;
 use crate::front_end::{self, Loaded, Request, Target};
 use crate::native::Worker;
-use crate::{input, interrupt, output};
+use crate::{input, interrupt, output, parameters};
 
 /// Checks, reports, and gives the exit status.
 pub fn run(arguments: &CheckArgs, worker: Option<&Worker>) -> Result<u8, CommandError> {
@@ -28,9 +30,10 @@ pub fn run(arguments: &CheckArgs, worker: Option<&Worker>) -> Result<u8, Command
     };
     let schedule = arguments.replay.as_deref().map(|text| schedule(text, &arguments.limits)).transpose()?;
     arguments.executions.refuse_unwritable()?;
+    let options = parameters::one_program(front_end, &arguments.params, &arguments.front_end)?;
     let request = Request {
         files: &arguments.files,
-        options: &arguments.front_end,
+        options: &options,
         algorithms: &[algorithm],
         limits: &arguments.limits,
         worker,
@@ -39,9 +42,27 @@ pub fn run(arguments: &CheckArgs, worker: Option<&Worker>) -> Result<u8, Command
         Loaded::Here(target) => target,
         Loaded::Elsewhere(status) => return Ok(status),
     };
-    let report = target.check(&Check { algorithm, schedule, arguments, worker })?;
+    refuse_told_quietly(arguments, &target.executions())?;
+    let report = target.check(&Check { algorithm, schedule, arguments, worker, options: &options })?;
     output::stdout(&written(&report, arguments, worker))?;
     Ok(report.verdict().exit_status())
+}
+
+/// Who asks for a story can't ask for silence.
+fn refuse_told_quietly(arguments: &CheckArgs, of_front_end: &ExecutionArgs) -> Result<(), CommandError> {
+    let executions = arguments.executions.clone().and(of_front_end.clone());
+    let stories = [
+        ("--full-trace", arguments.full_trace),
+        ("--final-states", executions.final_states),
+        ("--traces", executions.traces),
+    ];
+    match stories.into_iter().find(|(_, asked)| *asked) {
+        Some((option, _)) if arguments.talk.quiet && !arguments.json => {
+            let why = format!("--quiet tells no story, so it can't have {option}; leave one of them out");
+            Err(CommandError::new(ErrorKind::Usage, why))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What is to be done with a program.
@@ -49,6 +70,8 @@ pub struct Check<'a> {
     algorithm: Algorithm,
     schedule: Option<Schedule>,
     arguments: &'a CheckArgs,
+    /// The options of the front end.
+    options: &'a [String],
     worker: Option<&'a Worker>,
 }
 
@@ -58,7 +81,7 @@ impl Check<'_> {
         let program = target.program();
         let executions = self.arguments.executions.clone().and(target.executions());
         let mut recorder = executions.recorder(program)?;
-        let options = self.arguments.front_end.clone();
+        let options = self.options.to_vec();
         let name = front_end::name_of(&self.arguments.files);
         let subject = Subject { program: name, options, wording: target.wording() };
         let mut report = match &self.schedule {
@@ -69,6 +92,7 @@ impl Check<'_> {
             })?,
             None => self.search(target, subject, &mut recorder)?,
         };
+        report.reason = report.reason.take().or_else(|| target.left_out());
         target.add_to(&mut report)?;
         executions.add_to(program, &mut recorder, &mut report)?;
         Ok(report)
@@ -82,9 +106,11 @@ impl Check<'_> {
     ) -> Result<Report, CommandError> {
         let options = self.arguments.limits.options(self.arguments.keep_going);
         target.limit(&options.limits);
-        let mut progress = Progress::new();
+        let mut progress = output::progress();
         let mut watch = |counts: &_, share| {
-            progress.update(counts, share);
+            if let Some(progress) = &mut progress {
+                progress.update(counts, share);
+            }
             match self.worker {
                 Some(worker) if worker.is_orphan() => ControlFlow::Break(()),
                 _ => interrupt::asked(),
@@ -124,9 +150,9 @@ fn written(report: &Report, arguments: &CheckArgs, worker: Option<&Worker>) -> S
         width: worker.map_or_else(output::columns, |worker| worker.columns),
         colour: worker.map_or_else(output::colour_on_stdout, |worker| worker.colour),
         full_trace: arguments.full_trace,
-        replay_command: &|schedule| replay_command(&arguments.files, schedule, &arguments.front_end),
+        replay_command: &|schedule| replay_command(&arguments.files, schedule, &report.subject.options),
     };
-    text(report, &options)
+    if arguments.talk.quiet { brief_text(report, &options) } else { text(report, &options) }
 }
 
 /// The command that runs a schedule again, ready to be pasted into a shell.

@@ -1,16 +1,16 @@
-//! `mazurka compare`: several algorithms on one program.
+//! `mazurka compare`: several algorithms on one program, or on each of those that its parameters make.
 
 use std::time::Duration;
 
 use mazurka_explore::{Algorithm, Options};
 use mazurka_report::json::comparison_json;
-use mazurka_report::{Comparison, ComparisonRow, Progress, Subject, comparison_row};
+use mazurka_report::{Comparison, ComparisonRow, NotRun, Parameters, Subject, comparison_row};
 
 use crate::args::{CompareArgs, algorithms};
 use crate::error::{self, CommandError};
 use crate::front_end::{self, AnyTarget, Loaded, Request, Target};
 use crate::native::Worker;
-use crate::{interrupt, output};
+use crate::{interrupt, output, parameters};
 
 /// What `naive` gets where no time limit is given: it would rarely end.
 const NAIVE_TIME: Duration = Duration::from_secs(10);
@@ -19,53 +19,71 @@ const NAIVE_TIME: Duration = Duration::from_secs(10);
 pub fn run(arguments: &CompareArgs, worker: Option<&Worker>) -> Result<u8, CommandError> {
     let named = arguments.algorithms.iter().map(|name| algorithms(name.trim(), arguments.as_published));
     let algorithms = named.collect::<Result<Vec<_>, _>>().map_err(CommandError::unsupported)?.concat();
-    let request = Request {
-        files: &arguments.files,
-        options: &arguments.front_end,
-        algorithms: &algorithms,
-        limits: &arguments.limits,
-        worker,
-    };
-    let target = match front_end::of_files(&arguments.files)?.load(&request)? {
-        Loaded::Here(target) => target,
-        Loaded::Elsewhere(status) => return Ok(status),
-    };
-    if let Some(option) = target.executions().given() {
-        let why = format!("{option} is for mazurka check, not for compare");
-        return Err(CommandError::unsupported(why));
+    let front_end = front_end::of_files(&arguments.files)?;
+    let mut targets = Vec::new();
+    // Whatever is wrong with any of the programs is told before one is run.
+    for instance in parameters::instances(front_end, &arguments.params, &arguments.front_end)? {
+        let request = Request {
+            files: &arguments.files,
+            options: &instance.options,
+            algorithms: &algorithms,
+            limits: &arguments.limits,
+            worker,
+        };
+        let target = match front_end.load(&request)? {
+            Loaded::Here(target) => target,
+            Loaded::Elsewhere(status) => return Ok(status),
+        };
+        if let Some(option) = target.executions().given() {
+            let why = format!("{option} is for mazurka check, not for compare");
+            return Err(CommandError::unsupported(why));
+        }
+        targets.push((instance.parameters, target));
     }
-    let (rows, not_run) = rows(&*target, algorithms, arguments);
-    let program = front_end::name_of(&arguments.files);
-    let subject = Subject { program, options: arguments.front_end.clone(), ..Subject::default() };
+    let given = arguments.params.iter().flat_map(|text| ["--param".to_owned(), text.clone()]);
+    let options = given.chain(arguments.front_end.iter().cloned()).collect();
+    let subject = Subject { program: front_end::name_of(&arguments.files), options, ..Subject::default() };
+    let comparison = compared(subject, &targets, &algorithms, arguments);
     let colour = worker.map_or_else(output::colour_on_stdout, |worker| worker.colour);
-    report(&Comparison { subject, rows }, &not_run, arguments, colour)
+    report(&comparison, arguments, colour)
 }
 
-/// A row for each algorithm, and the algorithms that were not run because of an interruption.
-fn rows(
-    target: &dyn AnyTarget,
-    algorithms: Vec<Algorithm>,
+/// Runs each algorithm on each program, until there is an interruption.
+fn compared(
+    subject: Subject,
+    targets: &[(Parameters, Box<dyn AnyTarget>)],
+    algorithms: &[Algorithm],
     arguments: &CompareArgs,
-) -> (Vec<ComparisonRow>, Vec<String>) {
-    let mut rows = Vec::new();
-    let mut left = algorithms.into_iter();
+) -> Comparison {
+    let mut comparison = Comparison { subject, rows: Vec::new(), not_run: Vec::new() };
     let _interruptible = interrupt::listen();
-    while interrupt::asked().is_continue() {
-        let Some(algorithm) = left.next() else { break };
-        rows.push(target.compare(algorithm, &options(arguments, algorithm)));
+    for (parameters, target) in targets {
+        for &algorithm in algorithms {
+            let parameters = parameters.clone();
+            if interrupt::asked().is_break() {
+                comparison.not_run.push(NotRun { parameters, algorithm });
+            } else {
+                let row = target.compare(algorithm, &options(arguments, algorithm));
+                comparison.rows.push(ComparisonRow { parameters, ..row });
+            }
+        }
     }
-    (rows, left.map(|algorithm| algorithm.to_string()).collect())
+    comparison
 }
 
 /// The row of one algorithm.
 pub fn row<T: Target>(target: &T, algorithm: Algorithm, options: &Options) -> ComparisonRow {
-    let mut progress = Progress::new();
+    let mut progress = output::progress();
     let watch = &mut |counts: &_, share| {
-        progress.update(counts, share);
+        if let Some(progress) = &mut progress {
+            progress.update(counts, share);
+        }
         interrupt::asked()
     };
     target.limit(&options.limits);
-    comparison_row(target.program(), algorithm, options, Some(watch))
+    let mut row = comparison_row(target.program(), algorithm, options, Some(watch));
+    row.reason = row.reason.or_else(|| target.left_out());
+    row
 }
 
 fn options(arguments: &CompareArgs, algorithm: Algorithm) -> Options {
@@ -76,25 +94,8 @@ fn options(arguments: &CompareArgs, algorithm: Algorithm) -> Options {
     options
 }
 
-fn report(
-    comparison: &Comparison,
-    not_run: &[String],
-    arguments: &CompareArgs,
-    colour: bool,
-) -> Result<u8, CommandError> {
-    if arguments.json {
-        output::stdout(&format!("{}\n", comparison_json(comparison)))?;
-    } else {
-        let mut text = comparison.text(colour);
-        let naive = comparison.rows.iter().any(|row| row.algorithm == Algorithm::Naive);
-        if naive && arguments.limits.timeout.is_none() {
-            text += "\nnaive has a time limit of 10 s unless --timeout says otherwise\n";
-        }
-        if !not_run.is_empty() {
-            text += &format!("\nnot run, because of the interruption: {}\n", not_run.join(", "));
-        }
-        output::stdout(&text)?;
-    }
+fn report(comparison: &Comparison, arguments: &CompareArgs, colour: bool) -> Result<u8, CommandError> {
+    output::stdout(&written(comparison, arguments, colour))?;
     if let Some(verdict) = comparison.verdict() {
         return Ok(verdict.exit_status());
     }
@@ -105,4 +106,24 @@ fn report(
     let what = told.or_else(noticed).unwrap_or_default();
     output::stderr(&format!("error: {}\n", CommandError::internal(what).message()));
     Ok(error::EXIT)
+}
+
+fn written(comparison: &Comparison, arguments: &CompareArgs, colour: bool) -> String {
+    if arguments.json {
+        return format!("{}\n", comparison_json(comparison));
+    }
+    if arguments.csv {
+        return comparison.csv();
+    }
+    if arguments.latex {
+        return comparison.latex();
+    }
+    if arguments.talk.quiet {
+        return comparison.brief_text(colour);
+    }
+    let naive = comparison.rows.iter().any(|row| row.algorithm == Algorithm::Naive);
+    let limited = naive && arguments.limits.timeout.is_none();
+    let note =
+        if limited { "\nnaive has a time limit of 10 s unless --timeout says otherwise\n" } else { "" };
+    format!("{}{note}", comparison.text(colour))
 }

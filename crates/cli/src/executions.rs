@@ -100,7 +100,14 @@ fn draw<P: Program<Run: Explain>>(
     // There was a way to write it before the search. The verdict is told all the same.
     report.notes.push(match std::fs::write(file, diagram.svg()) {
         Ok(()) => format!("{name} shows {what}"),
-        Err(error) => format!("{name} was not written: {error}"),
+        Err(error) => {
+            let told = format!("{name} was not written: {error}");
+            if output::quiet() {
+                // Notes are not told then, but this is no note to miss.
+                output::stderr(&format!("warning: {told}\n"));
+            }
+            told
+        }
     });
     Ok(())
 }

@@ -18,13 +18,15 @@ use crate::{abs, compare, litmus, native};
 /// All of them.
 pub static FRONT_ENDS: [&dyn FrontEnd; 3] = [&litmus::FrontEnd, &abs::FrontEnd, &native::FrontEnd];
 
-/// Extensions of files that are known not to be supported yet.
-const PLANNED: [&str; 2] = ["rs", "beam"];
-
 /// A front end: from files to a program.
 pub trait FrontEnd: Sync {
     /// The extensions of its files.
     fn extensions(&self) -> &'static [&'static str];
+
+    /// Whether a file is one of its, other than by the extension.
+    fn knows(&self, _file: &Path) -> bool {
+        false
+    }
 
     /// Whether a program may have several files.
     fn takes_several_files(&self) -> bool {
@@ -88,6 +90,11 @@ pub trait Target {
     /// Called before each search. Front ends whose steps take no time to speak of need not know of limits.
     fn limit(&self, _limits: &Limits) {}
 
+    /// Why a search that came to its end has not looked at everything all the same, if it has not.
+    fn left_out(&self) -> Option<String> {
+        None
+    }
+
     /// Adds what the front end knows: notes and warnings.
     fn add_to(&self, _report: &mut Report) -> Result<(), CommandError> {
         Ok(())
@@ -145,23 +152,27 @@ pub fn of_file(file: &Path) -> Result<&'static dyn FrontEnd, CommandError> {
         return Err(CommandError::input(format!("{name}: this is a directory, not a file")).at(name));
     }
     let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let known = FRONT_ENDS.into_iter().find(|front_end| front_end.extensions().contains(&extension));
-    known.ok_or_else(|| {
-        let extensions: Vec<String> = FRONT_ENDS
-            .iter()
-            .flat_map(|front_end| front_end.extensions())
-            .map(|extension| format!(".{extension}"))
-            .collect();
-        let (last, others) = extensions.split_last().expect("there are front ends");
-        let programs = format!("programs are {} or {last} files", others.join(", "));
-        let why = match PLANNED.contains(&extension) {
-            true => format!("{name}: .{extension} files are not supported yet; {programs}"),
-            false => format!(
-                "{name}: not a file of a known kind; {programs} (.rs and .beam are not supported yet)"
-            ),
-        };
-        CommandError::unsupported(why).at(name)
-    })
+    let mut front_ends = FRONT_ENDS.into_iter();
+    let known = front_ends.find(|it| it.extensions().contains(&extension) || it.knows(file));
+    known.ok_or_else(|| CommandError::unsupported(format!("{name}: {}", not_known(extension))).at(name))
+}
+
+/// Why a file with this extension is no program, and what is.
+fn not_known(extension: &str) -> String {
+    let extensions: Vec<String> = FRONT_ENDS
+        .iter()
+        .flat_map(|front_end| front_end.extensions())
+        .map(|extension| format!(".{extension}"))
+        .collect();
+    let (last, others) = extensions.split_last().expect("there are front ends");
+    let programs = format!("programs are {} or {last} files", others.join(", "));
+    match extension {
+        "rs" => "Rust is checked by its own tests, not by this command: in a test use the library mazurka in place \
+                 of std, write #[mazurka::test] above it, and run cargo test; docs/rust.md shows how"
+            .to_owned(),
+        "beam" => format!(".beam files are not supported yet; {programs}"),
+        _ => format!("not a file of a known kind; {programs} (Rust: see docs/rust.md; .beam is not supported yet)"),
+    }
 }
 
 /// How the files of one program are called together.

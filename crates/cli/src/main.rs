@@ -5,10 +5,13 @@
 //! failure, 2 no verdict (usage, bad input, unsupported, a bug of ours), 3 not exhaustive.
 
 mod abs;
+mod algorithms;
 mod args;
 mod attend;
 mod check;
 mod compare;
+mod compile_commands;
+mod completions;
 mod error;
 mod executions;
 mod front_end;
@@ -16,8 +19,10 @@ mod guard;
 mod input;
 mod interrupt;
 mod litmus;
+mod man;
 mod native;
 mod output;
+mod parameters;
 mod print;
 
 use std::process::ExitCode;
@@ -26,6 +31,7 @@ use clap::Parser;
 
 use args::{Cli, Command};
 use error::CommandError;
+use mazurka_native::driver::Driver;
 use native::Worker;
 
 fn main() -> ExitCode {
@@ -36,6 +42,7 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let json = cli.command.json();
+    output::talk(cli.command.talk());
     match guard::guarded(|| run(&cli.command, worker.as_ref())) {
         Ok(status) => ExitCode::from(status),
         Err(error) => error.report(json),
@@ -48,6 +55,11 @@ fn run(command: &Command, worker: Option<&Worker>) -> Result<u8, CommandError> {
         Command::Check(arguments) => check::run(arguments, worker),
         Command::Compare(arguments) => compare::run(arguments, worker),
         Command::Print(arguments) => print::run(arguments),
+        Command::Algorithms(arguments) => algorithms::run(arguments),
+        Command::Completions(arguments) => completions::run(arguments),
+        Command::Man => man::run(),
+        Command::Cc(arguments) => native::compile(Driver::C, &arguments.words),
+        Command::Cxx(arguments) => native::compile(Driver::Cxx, &arguments.words),
     }
 }
 

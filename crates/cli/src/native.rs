@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
 use mazurka_explore::{Algorithm, Limits};
-use mazurka_native::driver::{BuildError, Built, Request as Sources, build};
+use mazurka_native::driver::{
+    BuildError, Built, Driver, Request as Sources, Unit, build, compile_as_asked, is_made_by_build,
+};
 use mazurka_native::isolation::{fix_addresses, put_input_aside};
 use mazurka_native::runtime::{
     MainExits, Native, Options, Races, Statuses, load as load_object, stub_assembly,
@@ -26,7 +28,7 @@ use mazurka_report::{Leak, Report, Wording};
 use crate::attend::{Allowance, attend};
 use crate::error::CommandError;
 use crate::front_end::{self, Loaded, Request, Target, one_of};
-use crate::{interrupt, output};
+use crate::{compile_commands, interrupt, output};
 
 /// The first argument of a worker. No file is called so by accident.
 const WORKER: &str = "native-worker";
@@ -42,7 +44,8 @@ const MOST_OUTPUT: usize = 4000;
     no_binary_name = true,
     disable_help_flag = true,
     override_usage = "mazurka check FILE.c ... -- [--races=report|sc] [--main-exits=process|thread] [--exit-status=zero|any] [--spurious-wakeups] \
-                      [--cc=COMPILER] [--arg=WORD] [--stack-size=BYTES] [--self-check=N] [--patience=SECONDS] [options for the compiler]"
+                      [--cc=COMPILER] [--compile-commands=FILE] [--arg=WORD] [--stack-size=BYTES] [--self-check=N] [--patience=SECONDS] \
+                      [--nondet=VALUES] [options for the compiler]"
 )]
 struct NativeOptions {
     /// What accesses are that race: a failure, or as good as atomic ones
@@ -65,6 +68,10 @@ struct NativeOptions {
     #[arg(long, value_name = "COMPILER")]
     cc: Option<String>,
 
+    /// A compile_commands.json, or the directory that has one: how the files are compiled
+    #[arg(long, value_name = "FILE")]
+    compile_commands: Option<PathBuf>,
+
     /// An argument that main is given; once for each
     #[arg(long = "arg", value_name = "WORD", allow_hyphen_values = true)]
     arguments: Vec<String>,
@@ -82,6 +89,11 @@ struct NativeOptions {
     /// hang
     #[arg(long, value_name = "SECONDS", value_parser = patience)]
     patience: Option<Duration>,
+
+    /// What is tried of the values of __VERIFIER_nondet_int and its kin: numbers and ranges (0,5..9); never
+    /// exhaustive
+    #[arg(long, value_name = "VALUES", value_parser = nondet, allow_hyphen_values = true)]
+    nondet: Option<Values>,
 
     /// For the compiler.
     #[arg(skip)]
@@ -124,6 +136,7 @@ impl NativeOptions {
             stack_size: self.stack_size.map_or(usual.stack_size, |size| size as usize),
             self_check: self.self_check.unwrap_or(usual.self_check),
             patience: self.patience.unwrap_or(usual.patience),
+            nondet: self.nondet.clone().map(|values| values.0).unwrap_or_default(),
             arguments: self.arguments.clone(),
             symbols: Some(Rc::new(Symbols::new(object))),
             ..usual
@@ -168,7 +181,20 @@ impl Worker {
             false => self.object.clone(),
         };
         let built = Built::open(&object).map_err(CommandError::internal)?;
-        load_object(&built, options.runtime(&object)).map_err(CommandError::unsupported)
+        load_object(&built, options.runtime(&object))
+            .map_err(|error| CommandError::unsupported(mapped(error)))
+    }
+}
+
+/// Why a program can't be loaded. What is on a file system whose programs may not be run is told as that.
+fn mapped(error: String) -> String {
+    match error.contains("failed to map segment") {
+        true => format!(
+            "programs can't be run from {} (it is mounted noexec, most likely): set TMPDIR to a directory from \
+             which they can",
+            std::env::temp_dir().display()
+        ),
+        false => error,
     }
 }
 
@@ -178,6 +204,11 @@ pub struct FrontEnd;
 impl front_end::FrontEnd for FrontEnd {
     fn extensions(&self) -> &'static [&'static str] {
         &["c", "cc", "cpp", "cxx"]
+    }
+
+    /// What a build has made, and what it says of itself.
+    fn knows(&self, file: &Path) -> bool {
+        file.file_name().is_some_and(|name| name == compile_commands::NAME) || is_made_by_build(file)
     }
 
     fn options(&self) -> clap::Command {
@@ -211,6 +242,11 @@ impl Target for NativeTarget {
         self.0.limit(limits.time, limits.memory);
     }
 
+    fn left_out(&self) -> Option<String> {
+        let name = self.0.sampled()?;
+        Some(format!("of the values of {name} only those were tried that --nondet names"))
+    }
+
     fn add_to(&self, report: &mut Report) -> Result<(), CommandError> {
         // Where a search ended at something that is not supported, and had met no failure, that is all there
         // is to say.
@@ -223,6 +259,11 @@ impl Target for NativeTarget {
         report.leaks = self.0.leaks().into_iter().map(leak).collect();
         // By which rule data races were looked for, where standards differ in what they say of the program.
         report.notes.extend(self.0.release_rule().map(ToString::to_string));
+        if let Some(who) = self.0.left_spinning() {
+            report
+                .notes
+                .push(format!("{who} when main has ended: -- --main-exits=thread tells that as a failure"));
+        }
         if self.0.was_spared_wakeups() {
             let note = "no wait at a condition variable ended of itself, as waits may: -- --spurious-wakeups looks at that too";
             report.notes.push(note.to_owned());
@@ -246,7 +287,7 @@ fn suit(algorithm: Algorithm) -> Result<(), CommandError> {
 /// Compiles a program, has a worker do what the command was asked to do, and gives the exit status.
 fn delegate(request: &Request<'_>) -> Result<u8, CommandError> {
     let Request { files, options, limits, algorithms, .. } = *request;
-    let NativeOptions { flags, cc: compiler, .. } = NativeOptions::parse(options)?;
+    let NativeOptions { flags, cc: compiler, compile_commands, .. } = NativeOptions::parse(options)?;
     for file in files {
         // A directory or a missing file is better told by us than by a compiler.
         File::open(file).map_err(|error| {
@@ -255,12 +296,13 @@ fn delegate(request: &Request<'_>) -> Result<u8, CommandError> {
         })?;
     }
     let colour = output::colour_on_stderr();
-    let sources = Sources { sources: files.to_vec(), flags, compiler, colour };
+    let (sources, units) = sources(files, compile_commands.as_deref())?;
+    let sources = Sources { sources, units, flags, compiler, colour };
     let built = build(&sources, &stub_assembly()).map_err(|error| match error {
         BuildError::Compiler(text) => CommandError::of_compiler(&text),
         BuildError::Unsupported(why) => CommandError::unsupported(why),
     })?;
-    output::stderr(&built.warnings);
+    let warnings = built.warnings.clone();
     let searches = algorithms.len().try_into().unwrap_or(u32::MAX);
     let time = limits.timeout.and_then(|time| time.checked_mul(searches));
     let allowance = Allowance { time, memory: limits.memory() };
@@ -269,9 +311,32 @@ fn delegate(request: &Request<'_>) -> Result<u8, CommandError> {
         .and_then(worker)
         .map_err(|error| CommandError::input(format!("no worker can be started: {error}")))?;
     let _interruptible = interrupt::listen();
-    let (status, report) = attend(&mut child, &allowance)?;
-    output::stdout(&report)?;
-    Ok(status)
+    let attended = attend(&mut child, &allowance);
+    // What the compiler had to say comes after the verdict, which is what was asked for.
+    let told = attended.and_then(|(status, report)| output::stdout(&report).map(|()| status));
+    output::warnings(&warnings);
+    told
+}
+
+/// The files of a program, and those of them of which a database says how they are compiled.
+fn sources(files: &[PathBuf], database: Option<&Path>) -> Result<(Vec<PathBuf>, Vec<Unit>), CommandError> {
+    let known = database.map(compile_commands::read).transpose()?.unwrap_or_default();
+    let (mut sources, mut units) = (Vec::new(), Vec::new());
+    for file in files {
+        if file.file_name().is_some_and(|name| name == compile_commands::NAME) {
+            units.extend(compile_commands::read(file)?);
+        } else if let Some(unit) = compile_commands::find(&known, file) {
+            units.push(unit.clone());
+        } else {
+            sources.push(file.clone());
+        }
+    }
+    Ok((sources, units))
+}
+
+/// `mazurka cc` and `mazurka c++`: compiles as it is asked to. Gives the exit status.
+pub fn compile(driver: Driver, words: &[String]) -> Result<u8, CommandError> {
+    compile_as_asked(driver, words).map_err(CommandError::unsupported)
 }
 
 /// Starts a worker, which is given the object as its input.
@@ -326,6 +391,29 @@ fn leak(leak: mazurka_native::runtime::Leak) -> Leak {
     Leak { location, blocks: leak.blocks, bytes: leak.bytes }
 }
 
+/// Numbers that are tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Values(Vec<i64>);
+
+/// No more are tried than this: a choice has so many outcomes at most.
+const MOST_VALUES: i64 = 1 << 10;
+
+fn nondet(text: &str) -> Result<Values, String> {
+    let expected = || format!("expected numbers and ranges, {MOST_VALUES} at most: 0,1,-1 or 0..9");
+    let number = |text: &str| text.trim().parse::<i64>().map_err(|_| expected());
+    let mut values = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once("..").unwrap_or((part, part));
+        let (first, last) = (number(first)?, number(last.trim_start_matches('='))?);
+        let room = MOST_VALUES - values.len() as i64;
+        if first > last || last.checked_sub(first).is_none_or(|more| more >= room) {
+            return Err(expected());
+        }
+        values.extend((first..=last).filter(|value| !values.contains(value)).collect::<Vec<_>>());
+    }
+    Ok(Values(values))
+}
+
 fn races(text: &str) -> Result<Races, String> {
     one_of(text, &[("report", Races::Report), ("sc", Races::Sc)])
 }
@@ -363,6 +451,18 @@ mod tests {
         assert_eq!(options.arguments, ["-x"]);
         assert!(parsed(&["--races=maybe"]).is_err());
         assert!(parsed(&["--races"]).is_err());
+    }
+
+    #[test]
+    fn values_are_numbers_and_ranges() {
+        let values = |text| nondet(text).map(|values| values.0);
+        assert_eq!(values("0,1,-1"), Ok(vec![0, 1, -1]));
+        assert_eq!(values("-2..1,0,7"), Ok(vec![-2, -1, 0, 1, 7]));
+        assert_eq!(values("0..1023").map(|values| values.len()), Ok(1024));
+        for wrong in ["", "x", "3..1", "0..1024", "0..9223372036854775807", "-9223372036854775808..1", "1,,2"]
+        {
+            assert!(values(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

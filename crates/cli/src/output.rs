@@ -3,11 +3,50 @@
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 
+use clap::ValueEnum;
+use mazurka_report::Progress;
+
+use crate::args::TalkArgs;
 use crate::error::CommandError;
 
 /// The columns to fill where there is no terminal.
 const COLUMNS: usize = 120;
+
+/// How the command talks to people. It is the same for all of a process.
+static TALK: OnceLock<TalkArgs> = OnceLock::new();
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Colours {
+    /// On a terminal, unless the environment says otherwise.
+    #[default]
+    Auto,
+    /// Everywhere.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// Says how to talk; what is said first holds.
+pub fn talk(how: TalkArgs) {
+    TALK.get_or_init(|| how);
+}
+
+fn how() -> TalkArgs {
+    TALK.get().copied().unwrap_or_default()
+}
+
+/// Whether to keep quiet about all that is not a failure.
+pub fn quiet() -> bool {
+    how().quiet
+}
+
+/// The line of progress, unless nobody wants it.
+pub fn progress() -> Option<Progress> {
+    (!quiet()).then(Progress::new)
+}
 
 /// Writes to stdout. A reader that went away has seen enough, which is fine; anything else is not.
 pub fn stdout(text: &str) -> Result<(), CommandError> {
@@ -23,6 +62,13 @@ pub fn stdout(text: &str) -> Result<(), CommandError> {
 /// Writes to stderr, if it can be written to.
 pub fn stderr(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Writes warnings to stderr, unless nobody wants them.
+pub fn warnings(text: &str) {
+    if !quiet() {
+        stderr(text);
+    }
 }
 
 /// Whether a file can be written when the time comes, as far as can be told now. Leaves everything as it is.
@@ -49,12 +95,20 @@ pub fn columns() -> usize {
 
 /// Whether colours are wanted on stdout.
 pub fn colour_on_stdout() -> bool {
-    std::io::stdout().is_terminal() && colour_allowed()
+    colour(std::io::stdout().is_terminal())
 }
 
 /// Whether colours are wanted on stderr.
 pub fn colour_on_stderr() -> bool {
-    std::io::stderr().is_terminal() && colour_allowed()
+    colour(std::io::stderr().is_terminal())
+}
+
+fn colour(terminal: bool) -> bool {
+    match how().color {
+        Colours::Auto => terminal && colour_allowed(),
+        Colours::Always => true,
+        Colours::Never => false,
+    }
 }
 
 /// <https://no-color.org>, and terminals that say they are not able to.

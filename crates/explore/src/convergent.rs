@@ -14,11 +14,15 @@
 //! ([`NamedStates`](mazurka_program::NamedStates)). Final states are counted up to renaming
 //! ([`States`](mazurka_program::States)).
 //!
+//! Where the state space has cycles the search begins again without reduction ([`cyclic`]); loops are not cut
+//! where they close a round, as in other algorithms.
+//!
 //! Invariants, looked at in debug builds, where the search ends if one does not hold: who sleeps is enabled,
 //! and its step does what its record says; states that are merged have the same processes enabled; a state
 //! that is being explored is not explored within itself; there are as many complete and assumed executions as
 //! final states.
 
+mod cyclic;
 mod guess;
 mod records;
 mod renaming;
@@ -30,6 +34,7 @@ use std::ops::ControlFlow;
 use mazurka_program::{Location, ProcessId, ProcessSet, Renamed};
 
 use crate::frame::Search;
+use crate::rounds::some_go_round;
 use crate::walk::Walk;
 use crate::{Ending, NotExhaustive, Order, Summary};
 use guess::{Guesses, Here};
@@ -60,7 +65,8 @@ crate::rules::switches! {
     }
 }
 
-pub(crate) fn search(walk: Walk<'_>) -> Summary {
+pub(crate) fn search(mut walk: Walk<'_>) -> Summary {
+    walk.ignore_rounds();
     let search = ConvergentSearch {
         walk,
         records: Records::default(),
@@ -72,6 +78,7 @@ pub(crate) fn search(walk: Walk<'_>) -> Summary {
         nodes: Vec::new(),
         bytes: Vec::new(),
         guesses: Guesses::default(),
+        is_cyclic: false,
     };
     search.summary()
 }
@@ -134,6 +141,8 @@ struct ConvergentSearch<'a> {
     nodes: Vec<Node>,
     bytes: Vec<u8>,
     guesses: Guesses,
+    /// Whether an execution has come back to a state that it was in.
+    is_cyclic: bool,
 }
 
 impl<'a> Search<'a> for ConvergentSearch<'a> {
@@ -143,13 +152,14 @@ impl<'a> Search<'a> for ConvergentSearch<'a> {
 
     fn run(&mut self) -> ControlFlow<()> {
         self.scout()?;
-        self.enter(Vec::new())?;
-        while !self.nodes.is_empty() {
-            self.walk.back_to(self.nodes.len() - 1);
-            if !self.advance()? {
-                self.leave()?;
-            }
+        let mut explored = self.explore_reduced();
+        if self.is_cyclic {
+            self.walk.begin_again();
+            self.store = Store::default();
+            self.finals.clear();
+            explored = self.explore_all();
         }
+        explored?;
         self.assert(self.counts_agree(), "a final state was counted twice")
     }
 
@@ -172,6 +182,18 @@ impl ConvergentSearch<'_> {
             self.guesses.learn(&self.walk.trace, record);
         }
         self.walk.back_to(0);
+        ControlFlow::Continue(())
+    }
+
+    /// Explores what has to be explored. Breaks where the state space has a cycle.
+    fn explore_reduced(&mut self) -> ControlFlow<()> {
+        self.enter(Vec::new())?;
+        while !self.nodes.is_empty() {
+            self.walk.back_to(self.nodes.len() - 1);
+            if !self.advance()? {
+                self.leave()?;
+            }
+        }
         ControlFlow::Continue(())
     }
 
@@ -241,13 +263,7 @@ impl ConvergentSearch<'_> {
     /// Enters the present state: merges it with one that is known, ends the execution, or begins to explore
     /// it.
     fn enter(&mut self, asleep: Vec<Sleeper>) -> ControlFlow<()> {
-        if !comparable_state(&mut *self.walk.run, &mut self.present) {
-            return self.walk.stop(NotExhaustive::Internal("the front end has no states with names"));
-        }
-        self.present.list.push(i64::from(self.walk.run.assumed()));
-        pack(&self.present.list, &mut self.bytes);
-        let state = self.store.number(&self.bytes);
-        self.walk.counts.states = self.store.len() as u64;
+        let state = self.number_state()?;
         let names = self.walk.run.renaming().is_some().then(|| StateNames::new(&mut self.present));
         #[cfg(debug_assertions)]
         {
@@ -265,8 +281,9 @@ impl ConvergentSearch<'_> {
             self.close_edge(if merged_conflicts { records.words() } else { &[] });
             return ControlFlow::Continue(());
         }
-        if let Some(depth) = self.store.open_at(state) {
-            return self.come_back_to(depth);
+        if self.store.is_open(state) {
+            self.is_cyclic = true;
+            return ControlFlow::Break(());
         }
         if self.store.len().is_multiple_of(256) {
             self.note_memory()?;
@@ -277,6 +294,18 @@ impl ConvergentSearch<'_> {
             return ControlFlow::Continue(());
         }
         self.open(state, names, asleep)
+    }
+
+    /// The number of the present state.
+    fn number_state(&mut self) -> ControlFlow<(), StateId> {
+        if !comparable_state(&mut *self.walk.run, &mut self.present) {
+            self.walk.stop(NotExhaustive::Internal("the front end has no states with names"))?;
+        }
+        self.present.list.push(i64::from(self.walk.run.assumed()));
+        pack(&self.present.list, &mut self.bytes);
+        let state = self.store.number(&self.bytes);
+        self.walk.counts.states = self.store.len() as u64;
+        ControlFlow::Continue(state)
     }
 
     /// The records of all that is below a state, in the present names, if it was explored and nobody slept
@@ -299,19 +328,6 @@ impl ConvergentSearch<'_> {
                 Some(set)
             }
         }
-    }
-
-    /// The execution came back to a state that is being explored. What is below that one is not known yet, so
-    /// the search will not be exhaustive; but it goes on, and with everybody, for whoever runs in a circle
-    /// must not keep the others from running.
-    fn come_back_to(&mut self, depth: usize) -> ControlFlow<()> {
-        self.walk.miss(NotExhaustive::Cycle(self.walk.trace.len() - depth));
-        self.walk.end(Ending::Blocked)?;
-        let node = self.nodes.last_mut().expect("the node that the step leaves");
-        let others: Vec<ProcessId> = node.enabled.iter().filter(|p| !node.persistent.contains(p)).collect();
-        node.persistent.extend(others);
-        self.close_edge(&[]);
-        ControlFlow::Continue(())
     }
 
     /// Begins to explore a state.
@@ -339,7 +355,7 @@ impl ConvergentSearch<'_> {
             Some(process) => node.persistent.push(process),
             None => self.end_at(&mut node)?,
         }
-        self.store.open(state, self.nodes.len());
+        self.store.open(state);
         self.nodes.push(node);
         ControlFlow::Continue(())
     }
@@ -355,7 +371,9 @@ impl ConvergentSearch<'_> {
                 }
             }
         }
-        let ending = match node.enabled.is_empty() && self.is_new_final() {
+        // A livelock is told where its state is met; it is no final state.
+        let goes_round = node.enabled.is_empty() && some_go_round(&*self.walk.run);
+        let ending = match goes_round || node.enabled.is_empty() && self.is_new_final() {
             true => self.walk.maximal_ending(),
             false => Ending::Blocked,
         };

@@ -26,6 +26,6 @@ pub use explore::{Ending, Monitor, NoMonitor, explore};
 pub use options::{Counts, Limits, NotExhaustive, Options, Order, Summary};
 pub use published::{NotPublished, Published};
 pub use registry::{Algorithm, Need, UnknownAlgorithm};
-pub use rounds::{Stopped, StoppedBy};
+pub use rounds::{Stopped, StoppedBy, livelock};
 #[doc(hidden)]
 pub use rules::Rules;

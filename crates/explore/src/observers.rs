@@ -262,6 +262,11 @@ impl ObserversSearch<'_> {
     /// Line 22: takes a step and explores the node behind it.
     fn take(&mut self, process: ProcessId, choice: u32, subtree: Children) -> ControlFlow<()> {
         self.walk.step(process, choice)?;
+        // Which loops close rounds depends on the order of all writes.
+        if self.walk.stops_at_rounds && self.conflicts.awaited.insert_everything() {
+            self.begin_again = true;
+            return ControlFlow::Break(());
+        }
         self.stack.label_outcomes(&self.walk);
         let last = self.walk.trace.len() - 1;
         if self.walk.trace.alternatives(last) > 1 && !self.walk.trace.accesses(last).is_empty() {

@@ -24,7 +24,7 @@ use mazurka_trace::{Race, Trace};
 
 use crate::frame::{Search, WakeupSearch, WakeupStack};
 use crate::sleep::SleepSets;
-use crate::wakeup::{Children, Dependences, ExploredOutcome, NONE, Planned, Rest};
+use crate::wakeup::{Children, ExploredOutcome, NONE, Planned};
 use crate::walk::Walk;
 use crate::{NotExhaustive, Options, Rules, Summary};
 
@@ -245,10 +245,10 @@ impl Plans {
             }
             let (wut, trees) = self.stack.tree(e);
             *wut = match *wut {
-                NONE => trees.chain(v.steps()),
+                NONE => trees.chain((0..=v.notdep.len()).map(|at| v.step(at))),
                 wut => {
                     let asleep = several_outcomes(&self.sleep, e);
-                    trees.insert_rest(wut, &mut Rest::new(v.steps()), asleep, rules, &mut Dependences)
+                    trees.insert_steps(wut, v.notdep.len() + 1, |at| v.step(at), asleep, rules)
                 }
             };
         }
@@ -330,9 +330,10 @@ struct Sequence<'a> {
 }
 
 impl<'a> Sequence<'a> {
-    fn steps(self) -> impl DoubleEndedIterator<Item = Planned<'a>> {
-        let Sequence { trace, notdep, last } = self;
-        notdep.iter().map(move |&k| step_of(trace, k)).chain([last])
+    /// The step at a place.
+    #[inline]
+    fn step(self, at: usize) -> Planned<'a> {
+        self.notdep.get(at).map_or(self.last, |&k| step_of(self.trace, k))
     }
 
     /// `sleep(E') ∩ WI(v) ≠ ∅` (line 11): some sleeping event could be taken first, so all that begins with

@@ -69,9 +69,6 @@ pub enum NotExhaustive {
     Program(String),
     /// The program does what is not supported, or not under this algorithm.
     Unsupported(String),
-    /// An execution came back to a state that it had been in so many steps before, and the algorithm needs
-    /// executions that end. The search went on, but may have missed something.
-    Cycle(usize),
     /// The algorithm needs what the program can't do: nothing was run.
     Lacks(Algorithm, Need),
     /// The program has steps of which the algorithm is not proved to explore everything, though nothing is
@@ -99,11 +96,6 @@ impl fmt::Display for NotExhaustive {
             }
             NotExhaustive::Memory(n) => write!(f, "the memory limit of {n} bytes was reached"),
             NotExhaustive::Program(reason) | NotExhaustive::Unsupported(reason) => f.write_str(reason),
-            NotExhaustive::Cycle(steps) => write!(
-                f,
-                "an execution came back to a state that it had been in {steps} steps before, and convergent needs executions \
-                 that end; bound the loop, or use optimal"
-            ),
             NotExhaustive::Lacks(algorithm, need) => {
                 write!(f, "{algorithm} {need}, which can't be {} for this kind of program; use optimal", need.verb())
             }

@@ -16,7 +16,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use mazurka_program::{ProcessId, ProcessSet, Run, Stop};
+use mazurka_program::{Access, ProcessId, ProcessSet, Run, Stop};
 use mazurka_trace::{HappensBefore, Trace};
 
 crate::rules::switches! {
@@ -123,7 +123,7 @@ impl Stops {
         Ok(state(a) == state(b))
     }
 
-    /// How the last event of a trace closes a round, if it does. The run is where it was afterwards.
+    /// How the last event of a process closes a round, if it does. The run is where it was afterwards.
     ///
     /// # Errors
     /// If a step that was taken can't be taken again.
@@ -131,12 +131,12 @@ impl Stops {
         &mut self,
         run: &mut dyn Run,
         walked: Walked<'_>,
+        process: ProcessId,
         rules: &Repairs,
     ) -> Result<Option<StoppedBy>, Stop> {
-        let trace = walked.trace;
-        let Some(last) = trace.len().checked_sub(1) else { return Ok(None) };
-        let process = trace.process(last);
-        let own = trace.positions(process);
+        let own = walked.trace.positions(process);
+        let Some(&last) = own.last() else { return Ok(None) };
+        let last = last as usize;
         let known = if rules.alone { walked.known_to_others(process, last) } else { 0 };
         let (mut own_round, mut came_back) = (None, Vec::new());
         let Some(rounds) = run.rounds() else { return Ok(None) };
@@ -155,8 +155,7 @@ impl Stops {
         }
         for steps in came_back.into_iter().filter(|&steps| steps < own.len()) {
             let earlier = own[own.len() - steps - 1] as usize;
-            // Without others it would be an own round.
-            if walked.meets_others(process, earlier, last) && self.same_past(run, walked, earlier, last)? {
+            if self.same_past(run, walked, earlier, last)? {
                 return Ok(Some(StoppedBy::JointRound(steps)));
             }
         }
@@ -188,13 +187,6 @@ impl Walked<'_> {
             events => Some(self.trace.positions(other)[events as usize - 1] as usize),
         };
         others.filter_map(last_of).map(|event| self.order.clock(event, process) as usize).max().unwrap_or(0)
-    }
-
-    /// Whether more events of other processes happen before an event of a process than before an earlier one
-    /// of its own.
-    fn meets_others(self, process: ProcessId, earlier: usize, later: usize) -> bool {
-        let others = (0..self.trace.width() as u32).map(ProcessId).filter(|&other| other != process);
-        others.into_iter().any(|other| self.order.clock(earlier, other) != self.order.clock(later, other))
     }
 
     /// The state after an event and all that happens before it. The run is where it was afterwards.
@@ -237,7 +229,7 @@ pub(crate) struct Livelocks {
     known: HashMap<Vec<i64>, Livelock>,
 }
 
-/// How many steps a fair schedule is given to come to an end, besides as many as the execution had.
+/// How many steps a fair schedule is given to come to an end.
 const FAIR_STEPS: usize = 400;
 
 /// How many states are looked at to find an end.
@@ -249,22 +241,33 @@ impl Livelocks {
     ///
     /// # Errors
     /// If the run can't go on.
-    pub fn decide(&mut self, run: &mut dyn Run, walked: Walked<'_>, stopped: &[Stopped]) -> Result<Livelock, Stop> {
+    pub fn decide(
+        &mut self,
+        run: &mut dyn Run,
+        walked: Walked<'_>,
+        stopped: &[Stopped],
+    ) -> Result<Livelock, Stop> {
         if stopped.iter().any(|stopped| stopped.by == StoppedBy::Limit) {
             return Ok(Livelock::No);
         }
         if go_on_alone(run, walked.trace, stopped) {
             return Ok(Livelock::Yes);
         }
+        self.decide_by_search(run)
+    }
+
+    fn decide_by_search(&mut self, run: &mut dyn Run) -> Result<Livelock, Stop> {
         let state = state_of(run);
         if let Some(&known) = state.as_ref().and_then(|state| self.known.get(state)) {
             return Ok(known);
         }
         let depth = run.depth();
-        let decided = match ends_fairly(run, depth + FAIR_STEPS)? {
-            true => Livelock::No,
-            false if state.is_some() => search_for_an_end(run)?,
-            false => Livelock::Unknown,
+        let ends = ends_fairly(run, depth + FAIR_STEPS)?;
+        run.rewind(depth);
+        let decided = match (ends, &state) {
+            (true, _) => Livelock::No,
+            (false, Some(_)) => search_for_an_end(run)?,
+            (false, None) => Livelock::Unknown,
         };
         run.rewind(depth);
         if let Some(state) = state {
@@ -274,30 +277,66 @@ impl Livelocks {
     }
 }
 
-/// Whether every stopped process would go its own round again, whatever the others do: nobody else has written
-/// since what the round touches, and none writes what another one's round touches or somebody waits for.
-fn go_on_alone(run: &dyn Run, trace: &Trace, stopped: &[Stopped]) -> bool {
-    let touches = |k: usize, writes_only: bool, access: mazurka_program::Access| {
-        let touched = trace.accesses(k).iter().filter(|touched| !writes_only || !touched.kind.is_read());
-        touched.into_iter().any(|touched| touched.overlaps(access))
+/// Whether it is a livelock where a run has come along a trace: some go round and round, nobody else goes on,
+/// and the program can't come to an end any more.
+pub fn livelock<R: Run>(run: &mut R, trace: &Trace) -> bool {
+    let run: &mut dyn Run = run;
+    let enabled: Vec<ProcessId> = run.enabled().iter().collect();
+    if run.rounds().is_none() || run.assumed() || run.ended_early() {
+        return false;
+    }
+    if enabled.is_empty() {
+        return some_go_round(run);
+    }
+    let order = HappensBefore::of(trace);
+    let walked = Walked { trace, order: &order };
+    let (mut stops, rules) = (Stops::default(), Repairs::default());
+    for &process in &enabled {
+        let position = trace.positions(process).last().map(|&last| last as usize);
+        let Ok(closed) = stops.closed_round(run, walked, process, &rules) else { return false };
+        if let (Some(position), Some(by)) = (position, closed) {
+            stops.add(Stopped { process, position, by });
+        }
+    }
+    // Where states are known, it does not take rounds to see that there is no end.
+    if stops.all().len() < enabled.len() && state_of(run).is_none() {
+        return false;
+    }
+    let decided = match stops.all().len() < enabled.len() {
+        true => Livelocks::default().decide_by_search(run),
+        false => Livelocks::default().decide(run, walked, stops.all()),
     };
+    decided == Ok(Livelock::Yes)
+}
+
+/// Whether every stopped process would go its own round again, whatever the others do: no step of it could have
+/// come out otherwise, nobody else has written since what the round touches, and none writes what another one's
+/// round touches or somebody waits for.
+fn go_on_alone(run: &dyn Run, trace: &Trace, stopped: &[Stopped]) -> bool {
     let mut awaited = Vec::new();
     run.waiting(&mut |_, guard| awaited.extend(guard.map(|guard| guard.location)));
+    let touches = |k: usize, access: Access| trace.accesses(k).iter().any(|touched| touched.overlaps(access));
+    let writes = |k: usize, access: Access| {
+        let mut written = trace.accesses(k).iter().filter(|touched| !touched.kind.is_read());
+        written.any(|written| written.overlaps(access))
+    };
     stopped.iter().all(|one| {
-        let round = one.round(trace);
-        let accesses = round.iter().flat_map(|&k| trace.accesses(k as usize).iter().map(move |&a| (k as usize, a)));
-        matches!(one.by, StoppedBy::OwnRound(_))
-            && accesses.into_iter().all(|(position, access)| {
-                let is_others = |k: usize| trace.process(k) != one.process;
-                let undisturbed =
-                    !(position..trace.len()).any(|k| is_others(k) && touches(k, true, access));
-                let writes = !access.kind.is_read();
-                let others = stopped.iter().filter(|other| other.process != one.process);
-                let mut rounds = others.flat_map(|other| other.round(trace));
-                let unnoticed = !writes
-                    || !(rounds.any(|&k| touches(k as usize, false, access))
-                        || access.locations().any(|location| awaited.contains(&location)));
-                undisturbed && unnoticed
+        let is_repeated = |k: usize, access: Access| {
+            let mut since = (k..trace.len()).filter(|&later| trace.process(later) != one.process);
+            !since.any(|later| writes(later, access))
+        };
+        let is_unnoticed = |access: Access| {
+            let others = stopped.iter().filter(|other| other.process != one.process);
+            let mut rounds = others.flat_map(|other| other.round(trace));
+            !rounds.any(|&k| touches(k as usize, access))
+                && !access.locations().any(|location| awaited.contains(&location))
+        };
+        let is_own = matches!(one.by, StoppedBy::OwnRound(_));
+        is_own
+            && one.round(trace).iter().map(|&k| k as usize).all(|k| {
+                let mut accesses = trace.accesses(k).iter().copied();
+                trace.alternatives(k) == 1
+                    && accesses.all(|a| is_repeated(k, a) && (a.kind.is_read() || is_unnoticed(a)))
             })
     })
 }
@@ -309,15 +348,22 @@ fn state_of(run: &dyn Run) -> Option<Vec<i64>> {
     Some(state)
 }
 
+/// Whether some process that waits goes round and round.
+pub(crate) fn some_go_round(run: &dyn Run) -> bool {
+    let mut found = false;
+    run.waiting(&mut |process, _| found |= run.goes_round(process));
+    found
+}
+
 fn has_ended(run: &dyn Run) -> bool {
-    run.enabled().is_empty() || run.ended_early()
+    run.enabled().is_empty() && !some_go_round(run) || run.ended_early()
 }
 
 /// Whether a schedule that gives everybody a turn comes to an end within a depth. The run stays there.
 fn ends_fairly(run: &mut dyn Run, depth: usize) -> Result<bool, Stop> {
     let (mut label, mut last) = (Default::default(), None);
     while !has_ended(run) {
-        if run.depth() >= depth {
+        if run.depth() >= depth || run.enabled().is_empty() {
             return Ok(false);
         }
         let enabled = run.enabled();
@@ -344,7 +390,8 @@ fn search_for_an_end(run: &mut dyn Run) -> Result<Livelock, Stop> {
             if seen.len() > MOST_STATES {
                 return Ok(Livelock::Unknown);
             }
-            let steps = run.enabled().iter().flat_map(|p| (0..run.alternatives(p)).map(move |choice| (p, choice)));
+            let steps =
+                run.enabled().iter().flat_map(|p| (0..run.alternatives(p)).map(move |choice| (p, choice)));
             stack.push(steps.collect());
         }
         let next = loop {

@@ -8,7 +8,7 @@ use mazurka_program::{GuardId, Label, ProcessId, ProcessSet, Run, Stop};
 use mazurka_trace::{HappensBefore, Trace};
 
 use crate::explore::AnyMonitor;
-use crate::rounds::{Livelock, Livelocks, Stopped, StoppedBy, Stops, Walked};
+use crate::rounds::{Livelock, Livelocks, Stopped, StoppedBy, Stops, Walked, some_go_round};
 use crate::{Counts, Ending, NotExhaustive, Options, Order, Rules, Summary};
 
 /// The most work between looks at the clock, in steps; a look costs about as much as the quickest step.
@@ -38,6 +38,7 @@ pub(crate) struct Walk<'a> {
     pub order: HappensBefore,
     is_ordered: bool,
     stops: Stops,
+    ignores_rounds: bool,
     livelocks: Livelocks,
     pub counts: Counts,
     pub options: &'a Options,
@@ -81,6 +82,7 @@ impl<'a> Walk<'a> {
             order: HappensBefore::default(),
             is_ordered,
             stops: Stops::default(),
+            ignores_rounds: false,
             livelocks: Livelocks::default(),
             counts: Counts::default(),
             options,
@@ -124,7 +126,7 @@ impl<'a> Walk<'a> {
         }
         self.trace.push(process, choice, alternatives, &self.label);
         self.counts.events += 1;
-        if self.label.returns || !self.stops.is_empty() {
+        if (self.label.returns || !self.stops.is_empty()) && !self.ignores_rounds {
             self.look_for_a_round(process)?;
         }
         if self.look_is_due() { self.look_at_the_clock() } else { ControlFlow::Continue(()) }
@@ -136,6 +138,11 @@ impl<'a> Walk<'a> {
         if self.stops.is_empty() { self.run.enabled() } else { self.stops.others() }
     }
 
+    /// Has processes go on that close rounds: the algorithm knows states.
+    pub fn ignore_rounds(&mut self) {
+        self.ignores_rounds = true;
+    }
+
     /// Stops the process that took the last step, if it has closed a round or come to one place too often.
     #[cold]
     fn look_for_a_round(&mut self, process: ProcessId) -> ControlFlow<()> {
@@ -144,7 +151,8 @@ impl<'a> Walk<'a> {
         }
         if self.label.returns {
             let Walk { run, trace, order, stops, options, .. } = self;
-            let closed = stops.closed_round(&mut **run, Walked { trace, order }, &options.rules.rounds);
+            let closed =
+                stops.closed_round(&mut **run, Walked { trace, order }, process, &options.rules.rounds);
             let by = match closed {
                 Ok(Some(by)) => Some(by),
                 Ok(None) => self.unrolled(process).then_some(StoppedBy::Limit),
@@ -343,8 +351,13 @@ impl<'a> Walk<'a> {
         if self.run.assumed() {
             return Ending::Assumed;
         }
-        if !self.stops.is_empty() && !self.run.ended_early() {
-            return Ending::Stopped { livelock: false };
+        if !self.run.ended_early() {
+            // Whoever is stopped may let the others go on.
+            let stopped = self.stops.all().iter().any(|stopped| self.run.enabled().contains(stopped.process));
+            let go_round = some_go_round(&*self.run);
+            if !self.stops.is_empty() || go_round {
+                return Ending::Stopped { livelock: !stopped && go_round };
+            }
         }
         let mut deadlock = false;
         self.run.waiting(&mut |_, _| deadlock = true);
@@ -367,7 +380,7 @@ impl<'a> Walk<'a> {
     /// Counts an execution and tells the monitor. Breaks if the search is over.
     pub fn end(&mut self, ending: Ending) -> ControlFlow<()> {
         let ending = match ending {
-            Ending::Stopped { .. } => Ending::Stopped { livelock: self.is_livelock()? },
+            Ending::Stopped { livelock } => Ending::Stopped { livelock: livelock || self.is_livelock()? },
             ending => ending,
         };
         let counts = &mut self.counts;

@@ -71,7 +71,8 @@ pub(crate) fn in_orders(
 
 /// At most so many executions of programs that are too large for brute force, and none longer than this: to
 /// compare executions costs more than the square of their length.
-const AGREED_LIMITS: Limits = Limits { executions: Some(2_000), time: None, memory: None, depth: 200, unroll: 1000 };
+const AGREED_LIMITS: Limits =
+    Limits { executions: Some(2_000), time: None, memory: None, depth: 200, unroll: 1000 };
 
 /// Fewer where many programs are looked at, in many orders each.
 const SMALL_AGREED: u64 = 100;

@@ -214,14 +214,14 @@ fn names_that_matter_are_kept() {
 
 /// Tasks that call themselves for ever run through states that are equal but for names.
 #[test]
-fn cycles_are_noticed() {
+fn cycles_end() {
     let text = "module M; interface I { Unit m(); Unit check(); }
         class C implements I { Int x = 0; Unit m() { x = 1 - x; this!m(); } Unit check() { assert x == 2; } }
         { I o = new C(); o!m(); o!check(); }"
         .to_owned();
     let program = built(text, "", Settings::default());
     let summary = explore(&program, Algorithm::Convergent, &Options::default(), &mut NoMonitor);
-    assert!(matches!(summary.not_exhaustive, Some(NotExhaustive::Cycle(_))), "{:?}", summary.not_exhaustive);
+    assert_eq!((summary.not_exhaustive, summary.counts.complete, summary.counts.stopped), (None, 0, 1));
 }
 
 #[test]

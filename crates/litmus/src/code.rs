@@ -194,6 +194,10 @@ pub(crate) struct Line {
     pub step: bool,
     /// Whether what it touches depends on shared values that it reads.
     pub varies: bool,
+    /// Whether it is in a `while`, so that its process may come back to it in the same local state.
+    pub in_while: bool,
+    /// If it may be a poll, its number in [`Image::polls`], else [`NONE`].
+    pub polls: u32,
     pub span: Span,
 }
 
@@ -270,6 +274,13 @@ pub(crate) enum Mention {
     Indexed(Lvalue),
     /// Some cell of an array.
     Whole(u32),
+}
+
+/// The one cell that a poll reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Watched {
+    Cell(Mention),
+    Lock(Object),
 }
 
 /// The guard of an await.
@@ -386,6 +397,7 @@ pub(crate) struct Image {
     pub fors: Vec<ForCode>,
     pub conditions: Vec<Condition>,
     pub guards: Vec<GuardCode>,
+    pub polls: Vec<Watched>,
     pub sends: Vec<SendCode>,
     pub spawns: Vec<SpawnCode>,
     pub receives: Vec<ReceiveCode>,

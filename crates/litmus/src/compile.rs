@@ -10,6 +10,7 @@ mod check;
 mod declare;
 mod expr;
 mod flow;
+mod polls;
 mod stmt;
 mod target;
 
@@ -179,7 +180,7 @@ impl Compiler {
 
     fn emit(&mut self, instr: Instr, step: bool, varies: bool, span: Span, text: String) -> Pc {
         let at = self.here();
-        self.image.lines.push(Line { instr, step, varies, span });
+        self.image.lines.push(Line { instr, step, varies, in_while: false, polls: NONE, span });
         self.image.texts.push(text);
         at
     }
@@ -209,6 +210,7 @@ impl Compiler {
             line.step = true;
             self.image.texts[body.end as usize] = "exit".to_owned();
         }
+        self.find_polls();
         Ok(Litmus::new(self.image))
     }
 

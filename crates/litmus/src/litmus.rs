@@ -18,11 +18,18 @@ pub struct LabelRules {
     pub static_footprints: bool,
     /// A `try_lock` touches its lock whatever its result.
     pub failed_try_lock_counts: bool,
+    /// Who polls a cell waits until it leads elsewhere; taken out, every poll is a step.
+    pub polls_wait: bool,
 }
 
 impl Default for LabelRules {
     fn default() -> LabelRules {
-        LabelRules { guard_is_one_location: true, static_footprints: true, failed_try_lock_counts: true }
+        LabelRules {
+            guard_is_one_location: true,
+            static_footprints: true,
+            failed_try_lock_counts: true,
+            polls_wait: true,
+        }
     }
 }
 

@@ -18,6 +18,7 @@ mod guard;
 mod local;
 mod mailbox;
 mod memory;
+mod poll;
 mod portable;
 mod process;
 mod rounds;
@@ -311,6 +312,10 @@ impl Run for LitmusRun {
 
     fn states(&self) -> Option<&dyn States> {
         Some(self)
+    }
+
+    fn goes_round(&self, process: ProcessId) -> bool {
+        matches!(self.machine.procs[process.index()].core.wait, Wait::Change(_))
     }
 
     fn receives(&self) -> Option<&dyn Receives> {

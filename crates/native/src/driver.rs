@@ -3,42 +3,56 @@
 //! Each file is compiled with the thread instrumentation of clang or gcc, and what that leaves out is
 //! repaired (clang) or refused (gcc). The stub of the runtime, the program, instrumented forms of library
 //! functions and the C++ library are linked into one shared object, of which loading runs nothing:
-//! constructors are the runtime's affair. What the program calls and nobody can answer for is refused before
-//! anything runs.
+//! constructors are the runtime's affair. What the program defines itself is used in the place of what the
+//! runtime and the libraries have. What it calls and nobody can answer for is refused when it is come to.
 
+mod assembly;
 mod audit;
 mod compile;
 mod compiler;
+mod deferred;
 mod directory;
 mod elf;
 mod flags;
 mod gimple;
+mod inputs;
 mod library;
 mod llvm;
+mod record;
 mod redzones;
 mod standard;
+mod verifier;
+mod wrapper;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use audit::Audit;
-use compile::{Language, Toolchain};
+use compile::{Compiled, Language, Toolchain};
 pub use compiler::{Compiler, Family};
+use deferred::Deferred;
 use directory::Directory;
 pub(crate) use elf::ElfFile;
-use elf::{Contents, SymbolNames};
+use elf::{Contents, HAS_CLOCK, SymbolNames};
+pub use inputs::is_made_by_build;
+use inputs::{Inputs, Source};
 use library::Judgement;
 pub(crate) use library::readable;
+pub use record::Unit;
 pub(crate) use redzones::redzone_size;
 pub use standard::ReleaseSequences;
 use standard::Standard;
+pub use wrapper::{Driver, compile as compile_as_asked};
 
 /// What to build.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The files of the program.
+    /// The files of the program: sources, and what a build has made of them.
     pub sources: Vec<PathBuf>,
+    /// More of them, each with how it is compiled.
+    pub units: Vec<Unit>,
     /// Options for the compiler.
     pub flags: Vec<String>,
     /// The compiler to use, where the best that there is will not do.
@@ -60,6 +74,10 @@ pub struct Built {
     pub unwinds: bool,
     /// What continues a release sequence, by the standards that its files were compiled for.
     pub release_sequences: ReleaseSequences,
+    /// Whether the program may ask what time it is.
+    pub has_clock: bool,
+    /// The functions that are one step each: addresses relative to where the object is loaded.
+    pub atomic: Vec<u64>,
     /// What the compiler said, although it compiled: warnings.
     pub warnings: String,
     _directory: Option<Directory>,
@@ -71,13 +89,16 @@ impl Built {
     /// # Errors
     /// If it can't be read.
     pub fn open(object: &Path) -> Result<Built, String> {
-        let Contents { constructors, destructors, unwinds, standards } = Contents::of(object)?;
+        let Contents { constructors, destructors, unwinds, standards, has_clock, atomic } =
+            Contents::of(object)?;
         Ok(Built {
             object: object.to_owned(),
             init_array: constructors,
             fini_array: destructors,
             unwinds,
             release_sequences: ReleaseSequences::of(Standard::kept(&standards)),
+            has_clock,
+            atomic,
             warnings: String::new(),
             _directory: None,
         })
@@ -153,25 +174,59 @@ pub fn build(request: &Request, stub: &str) -> Result<Built, BuildError> {
     let compiler = Compiler::find(request.compiler.as_deref())?;
     let directory = Directory::new().map_err(|error| format!("temporary files can't be made: {error}"))?;
     let toolchain = Toolchain { compiler, flags, directory: directory.path(), colour: request.colour };
-    let stub = toolchain.assemble(stub, "stub")?;
 
+    let mut inputs = Inputs::of(&request.sources, &request.units)?;
     let mut program = Program::default();
-    let mut languages = BTreeSet::new();
-    for (at, source) in request.sources.iter().enumerate() {
-        languages.insert(Language::of(source)?);
-        let compiled = toolchain.compile(source, &format!("source{at}"))?;
-        program.add(compiled.object, compiled.audit)?;
-        program.warnings += &compiled.warnings;
+    for source in std::mem::take(&mut inputs.sources) {
+        program.compile(&toolchain, &source)?;
     }
-    let Program { mut objects, warnings, .. } = program.complete(&toolchain, &stub)?;
-    let language = languages.iter().copied().max().unwrap_or(Language::C);
-    let standards: Result<Vec<Standard>, BuildError> =
-        languages.into_iter().map(|it| toolchain.standard(it)).collect();
-    let glue = toolchain.assemble(&format!("{GLUE}{}", Standard::keep(&standards?)), "glue")?;
-    objects.splice(0..0, [stub, glue]);
-    let object = toolchain.link(&objects, language)?;
+    loop {
+        let taken = inputs.take(&program.names.needed, &program.names.defined)?;
+        if taken.is_empty() {
+            break;
+        }
+        for source in taken {
+            program.compile(&toolchain, &source)?;
+        }
+    }
+    let Program { mut objects, warnings, deferred, names, own, standards, .. } =
+        program.complete(&toolchain, stub)?;
+    let stub = toolchain.assemble(&yielding(stub, &own), "stub")?;
+    let language = standards.keys().map(|key| key.0).max().unwrap_or(Language::C);
+    let standards: Vec<Standard> = standards.into_values().collect();
+    let has_clock = library::asks_for_time(&names.needed);
+    let clock = if has_clock { format!("\t.set {HAS_CLOCK}, 1\n") } else { String::new() };
+    let glue = [GLUE, &clock, &deferred.assembly(), &Standard::keep(&standards)].concat();
+    // Behind the program's: the first of two that both give way is taken.
+    objects.extend([stub, toolchain.assemble(&glue, "glue")?]);
+    let object = toolchain.link(&objects, language).map_err(|error| match deferred.refusal() {
+        // What is not there is elsewhere in a library after all, with what can't be told from it.
+        Some(refusal) if error.to_string().contains("multiple definition") => refusal.into(),
+        _ => error,
+    })?;
     elf::silence(&object)?;
+    verifier::divert(&object)?;
     Ok(Built { warnings, _directory: Some(directory), ..Built::open(&object)? })
+}
+
+/// The name that a line of the stub's text defines.
+fn offered_name(line: &str) -> Option<&str> {
+    line.strip_prefix("\t.globl ").or_else(|| line.strip_prefix("\t.weak ")).map(str::trim_end)
+}
+
+/// The text of the stub, in which what the program defines itself gives way. What the instrumentation calls
+/// does not.
+fn yielding(stub: &str, own: &BTreeSet<String>) -> String {
+    let mut text = String::with_capacity(stub.len());
+    for line in stub.split_inclusive('\n') {
+        match offered_name(line) {
+            Some(name) if own.contains(name) && !name.starts_with("__tsan_") => {
+                text += &format!("\t.weak {name}\n");
+            }
+            _ => text += line,
+        }
+    }
+    text
 }
 
 /// What is compiled of a program so far.
@@ -179,57 +234,119 @@ pub fn build(request: &Request, stub: &str) -> Result<Built, BuildError> {
 struct Program {
     objects: Vec<PathBuf>,
     names: SymbolNames,
+    /// What is defined and goes before what the runtime has.
+    own: BTreeSet<String>,
     /// Where functions are called first.
     calls: BTreeMap<String, String>,
     doubts: Vec<(String, BuildError)>,
     warnings: String,
+    /// What is refused only when it is called.
+    deferred: Deferred,
+    /// By language and the options that decide it.
+    standards: BTreeMap<(Language, Vec<String>), Standard>,
+    /// The file that has `main`.
+    main: Option<PathBuf>,
 }
 
 impl Program {
+    /// Compiles a file of the program and adds it.
+    fn compile(&mut self, toolchain: &Toolchain<'_>, source: &Source) -> Result<(), BuildError> {
+        let language = Language::of(&source.path)?;
+        let flags = toolchain.flags_for(source);
+        let deciding = flags.iter().filter(|flag| flag.starts_with("-std=") || *flag == "-ansi");
+        let key = (language, deciding.cloned().collect());
+        if let Entry::Vacant(unknown) = self.standards.entry(key) {
+            let standard = toolchain.standard(language, &unknown.key().1)?;
+            unknown.insert(standard);
+        }
+        let name = format!("source{}", self.objects.len());
+        let Compiled { object, audit, warnings } = toolchain.compile(source, &name)?;
+        let has_main = SymbolNames::of(&object)?.defined.contains("main");
+        if let Some(other) = self.main.as_ref().filter(|_| has_main) {
+            return Err(BuildError::Unsupported(format!(
+                "{} and {} both define `main`; name the files of one program",
+                other.display(),
+                source.path.display()
+            )));
+        }
+        if has_main {
+            self.main = Some(source.path.clone());
+        }
+        self.warnings += &warnings;
+        self.add(object, audit)
+    }
+
     fn add(&mut self, object: PathBuf, audit: Audit) -> Result<(), BuildError> {
         let names = SymbolNames::of(&object)?;
-        self.names.defined.extend(names.defined);
-        self.names.needed.extend(names.needed);
-        self.names.variables.extend(names.variables);
+        self.own.extend(names.defined.iter().cloned());
+        self.names.add(names);
         self.doubts.extend(audit.doubts);
         for (name, place) in audit.calls {
-            library::note_call(&mut self.calls, &name, || place);
+            self.calls.entry(name).or_insert(place);
         }
         self.objects.push(object);
         Ok(())
     }
 
+    /// Adds library functions. What they merely offer gives way to what the runtime has.
+    fn add_support(&mut self, object: PathBuf) -> Result<(), BuildError> {
+        let names = SymbolNames::of(&object)?;
+        self.own.extend(names.defined.difference(&names.weak).cloned());
+        self.names.add(names);
+        self.objects.push(object);
+        Ok(())
+    }
+
     /// Judges what the program needs, and adds the instrumented forms of library functions that are needed.
-    fn complete(mut self, toolchain: &Toolchain<'_>, stub: &Path) -> Result<Program, BuildError> {
-        let mut runtime = SymbolNames::of(stub)?.defined;
-        runtime.extend(["__dso_handle", "__libc_single_threaded"].map(str::to_owned));
+    fn complete(mut self, toolchain: &Toolchain<'_>, stub: &str) -> Result<Program, BuildError> {
+        let glue = ["__dso_handle", "__libc_single_threaded"];
+        let offered = stub.lines().filter_map(offered_name).chain(glue);
+        let runtime: BTreeSet<String> = offered.map(str::to_owned).collect();
         if !self.names.defined.contains("main") {
             return Err("the program has no function `main`".to_owned().into());
         }
         if let Some((_, error)) = self.doubts.iter().find(|(name, _)| self.names.variables.contains(name)) {
             return Err(error.clone());
         }
-        if let Some(place) = library::asks_for_time(&self.names.needed, &self.calls) {
-            return Err(refused_call(
-                &place,
-                "std::chrono::steady_clock::now",
-                "what it gives differs from execution to execution; waits for so long (`wait_for`) are",
-            ));
-        }
         let called = self.open(&runtime);
         for support in compile::SUPPORT {
             // The C++ functions come first: they may need others.
             if self.open(&runtime).iter().any(|name| support.may_define(name)) {
-                self.add(toolchain.support(support)?, Audit::default())?;
+                self.add_support(toolchain.support(support)?)?;
             }
         }
-        for name in called.iter().filter(|&name| !self.names.defined.contains(name)) {
-            if let Judgement::Refused(why) = library::judge(name) {
-                let place = self.calls.get(name).map_or("", String::as_str);
-                return Err(refused_call(place, &readable(name), why));
+        for name in called {
+            if !self.names.defined.contains(&name) {
+                self.judge(&name, &runtime)?;
             }
         }
         Ok(self)
+    }
+
+    /// Judges a name that nobody defines. If it is that of a function, it is refused only when it is called.
+    fn judge(&mut self, name: &str, runtime: &BTreeSet<String>) -> Result<(), BuildError> {
+        let plain = verifier::plain(name);
+        if plain != name && runtime.contains(plain) && is_ours(plain) {
+            // Declared in C++ as if it were a function of C++.
+            self.deferred.rename(name, plain);
+            return Ok(());
+        }
+        let why = match library::judge(name) {
+            Judgement::Harmless | Judgement::Linked => return Ok(()),
+            Judgement::Hint => {
+                self.deferred.ignore(name);
+                return Ok(());
+            }
+            Judgement::Refused(why) => why,
+        };
+        let place = self.calls.get(name).map_or("", String::as_str);
+        let refusal = || refused_call(place, &readable(name), why);
+        if !(self.names.called.contains(name) || library::is_known_function(name)) {
+            return Err(refusal().into());
+        }
+        let whole = format!("{why}; {}", library::remedy(name));
+        self.deferred.refuse(name, &readable(name), &whole, refusal);
+        Ok(())
     }
 
     /// The names that nobody defines yet.
@@ -239,10 +356,15 @@ impl Program {
     }
 }
 
+/// Whether a function is one of those that are made for who checks programs.
+fn is_ours(name: &str) -> bool {
+    name.starts_with("__VERIFIER_") || name.starts_with("mazurka_") || name == "reach_error"
+}
+
 /// The program calls what it may not, at a place that may not be known.
-fn refused_call(place: &str, name: &str, why: &str) -> BuildError {
+fn refused_call(place: &str, name: &str, why: &str) -> String {
     let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
-    format!("{place}the program calls `{name}`, which is not supported: {why}").into()
+    format!("{place}the program calls `{name}`, which is not supported: {why}")
 }
 
 #[cfg(test)]

@@ -48,6 +48,9 @@ struct DebugInfo {
     /// Sorted by where they begin.
     functions: Vec<Function>,
     unwind_tables: UnwindTables,
+    /// Places and names of functions that were asked for, by address.
+    places: RefCell<HashMap<u64, Option<Place>>>,
+    names: RefCell<HashMap<u64, Option<String>>>,
     /// The texts of files that were asked for, by lines.
     files: RefCell<HashMap<String, Rc<[String]>>>,
     /// Functions and variables of which there is only a name: address, size, name; sorted.
@@ -75,7 +78,13 @@ impl Symbols {
 
     /// Where in the source the instruction before an address is.
     pub fn place(&self, address: u64) -> Option<Place> {
-        let location = self.loaded()?.context.find_location(address.checked_sub(1)?).ok()??;
+        let loaded = self.loaded()?;
+        let find = || self.find_place(loaded, address);
+        loaded.places.borrow_mut().entry(address).or_insert_with(find).clone()
+    }
+
+    fn find_place(&self, loaded: &DebugInfo, address: u64) -> Option<Place> {
+        let location = loaded.context.find_location(address.checked_sub(1)?).ok()??;
         let file = location.file?;
         let file = Path::new(file)
             .strip_prefix(&self.directory)
@@ -103,12 +112,7 @@ impl Symbols {
     /// The name of the function at an address.
     pub fn function(&self, address: u64) -> Option<String> {
         let loaded = self.loaded()?;
-        let frames = loaded.context.find_frames(address).skip_all_loads();
-        let named = frames.ok().and_then(|mut frames| {
-            let function = frames.next().ok()??.function?;
-            Some(function.raw_name().ok()?.into_owned())
-        });
-        named.or_else(|| loaded.symbol(address)).map(|name| readable(&name))
+        loaded.names.borrow_mut().entry(address).or_insert_with(|| loaded.function_name(address)).clone()
     }
 
     /// The name of what begins at an address or has it, as the linker knows it.
@@ -158,8 +162,26 @@ impl DebugInfo {
         let mut symbols: Vec<(u64, u64, String)> = file.symbols().filter_map(named).collect();
         symbols.sort();
         let context = addr2line::Context::from_dwarf(dwarf).ok()?;
-        let files = RefCell::default();
-        Some(DebugInfo { context, variables, types, functions, unwind_tables, files, symbols })
+        Some(DebugInfo {
+            context,
+            variables,
+            types,
+            functions,
+            unwind_tables,
+            places: RefCell::default(),
+            names: RefCell::default(),
+            files: RefCell::default(),
+            symbols,
+        })
+    }
+
+    fn function_name(&self, address: u64) -> Option<String> {
+        let frames = self.context.find_frames(address).skip_all_loads();
+        let named = frames.ok().and_then(|mut frames| {
+            let function = frames.next().ok()??.function?;
+            Some(function.raw_name().ok()?.into_owned())
+        });
+        named.or_else(|| self.symbol(address)).map(|name| readable(&name))
     }
 
     /// What some memory is a part of, and which part.
@@ -175,9 +197,13 @@ impl DebugInfo {
                     self.function_at(frame.place)?.local(frame.place, frame.base, address)?;
                 Some((local.name.clone(), self.types.part(local.kind, offset, size)))
             }
-            Storage::Allocated { place, size: all, offset } => {
-                let (name, kind) = self.allocated(place, all)?;
+            Storage::Allocated { place, callee, size: all, offset } => {
+                let (name, kind) = self.allocated(place, callee, all)?;
                 let each = self.types.get(kind)?.size;
+                if self.types.ends_in_array(kind) {
+                    // What is behind belongs to that.
+                    return Some((name, self.types.part(kind, offset, size)));
+                }
                 let mut part = self.types.part(kind, offset % each, size);
                 if each < all {
                     part.path = format!("[{}]{}", offset / each, part.path);
@@ -194,14 +220,25 @@ impl DebugInfo {
     }
 
     /// What a program calls a block of so many bytes that it allocated at a place, and what is in it: one, or
-    /// several in a row. The line must say it, and the sizes must agree.
-    fn allocated(&self, place: u64, size: u64) -> Option<(String, TypeId)> {
+    /// several in a row. The line must say it, or a template that the library is made of, and the sizes must
+    /// agree.
+    fn allocated(&self, place: u64, callee: u64, size: u64) -> Option<(String, TypeId)> {
+        let made = self.function_at(place).and_then(|function| function.allocates.as_ref());
+        let holds = |(_, kind): &&(String, TypeId)| {
+            self.types.get(*kind).is_some_and(|kind| kind.size > 0 && size.is_multiple_of(kind.size))
+        };
+        if let Some(made) = made.filter(holds) {
+            return Some(made.clone());
+        }
         let location = self.context.find_location(place.checked_sub(1)?).ok()??;
         let (file, line) = (location.file?, location.line? as usize);
         let lines = self.files.borrow_mut().entry(file.to_owned()).or_insert_with(|| lines_of(file)).clone();
-        let allocation = Allocation::of(lines.get(line.checked_sub(1)?)?)?;
+        // A function that allocates for its caller.
+        let own = if callee == place { None } else { self.function_name(callee) };
+        let allocation = Allocation::of(lines.get(line.checked_sub(1)?)?, own.as_deref())?;
         let fits = |&kind: &TypeId| {
-            self.types.get(kind).is_some_and(|found| found.size > 0 && size.is_multiple_of(found.size))
+            let found = self.types.get(kind).map_or(0, |found| found.size);
+            found > 0 && (size.is_multiple_of(found) || self.types.ends_in_array(kind) && size > found)
         };
         let variable = allocation.variable.as_deref();
         let local = || {

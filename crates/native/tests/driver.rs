@@ -109,8 +109,8 @@ fn what_is_not_announced_is_seen_or_refused() {
             Some(2),
             Some(2),
         ),
-        // Assembly that does something is seen by nobody.
-        ("assembly", "int x;", "__asm__ volatile(\"lock incl %0\" : \"+m\"(x));", "x = 2;", None, None),
+        // Assembly of a known kind is announced where it stands.
+        ("assembly", "int x;", "__asm__ volatile(\"lock incl %0\" : \"+m\"(x));", "x = 2;", Some(2), Some(2)),
     ];
     for (name, globals, thread, main, with_clang, with_gcc) in table {
         let path = program(name, globals, thread, main);

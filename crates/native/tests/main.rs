@@ -10,5 +10,6 @@ mod runtime_primitives;
 mod runtime_rounds;
 mod runtime_snapshots;
 mod runtime_speed;
+mod runtime_steps;
 mod runtime_support;
 mod runtime_traps;

@@ -56,6 +56,12 @@ pub trait Explain: Run {
     /// As [`Run::step`].
     fn step_explained(&mut self, process: ProcessId, choice: u32) -> Result<Explanation, Stop>;
 
+    /// Whether the step told last is of the insides of a library, and says nothing of the program: it is shown
+    /// to those who ask for everything.
+    fn told_internal(&self) -> bool {
+        false
+    }
+
     /// Tells each process that waits now what it waits for.
     fn explain_waiting(&self) -> Vec<WaitExplanation>;
 

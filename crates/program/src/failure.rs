@@ -5,7 +5,7 @@ use std::fmt;
 use crate::ProcessId;
 
 /// A place in a source file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// The file as the user named it.
     pub file: String,
@@ -13,6 +13,18 @@ pub struct Place {
     pub line: u32,
     /// The column, from 1.
     pub column: u32,
+}
+
+/// Copies are made into old ones, whose memory is kept: an execution may have many failures.
+impl Clone for Place {
+    fn clone(&self) -> Place {
+        Place { file: self.file.clone(), ..*self }
+    }
+
+    fn clone_from(&mut self, other: &Place) {
+        self.file.clone_from(&other.file);
+        (self.line, self.column) = (other.line, other.column);
+    }
 }
 
 impl fmt::Display for Place {
@@ -64,7 +76,7 @@ impl FailureKind {
 }
 
 /// Something that went wrong.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Failure {
     /// What kind of thing.
     pub kind: FailureKind,
@@ -74,4 +86,17 @@ pub struct Failure {
     pub place: Option<Place>,
     /// The process that did it, if one did.
     pub process: Option<ProcessId>,
+}
+
+/// As for [`Place`].
+impl Clone for Failure {
+    fn clone(&self) -> Failure {
+        Failure { message: self.message.clone(), place: self.place.clone(), ..*self }
+    }
+
+    fn clone_from(&mut self, other: &Failure) {
+        self.message.clone_from(&other.message);
+        self.place.clone_from(&other.place);
+        (self.kind, self.process) = (other.kind, other.process);
+    }
 }

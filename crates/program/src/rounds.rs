@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::ProcessId;
+use crate::{Location, Place, ProcessId};
 
 /// A process is in the local state in which it was so many of its own steps before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,4 +30,14 @@ pub trait Rounds {
     /// Where the process stands and what has changed since it was there last, for a loop that goes on and on;
     /// for people: `the loop at queue.c:12:5, in which i changes`.
     fn describe(&self, process: ProcessId, own: &[u32]) -> String;
+
+    /// Where the process stands, if that is known.
+    fn place(&self, _process: ProcessId) -> Option<Place> {
+        None
+    }
+
+    /// What people call a location that steps read and write; none if they have no name for it.
+    fn location_name(&self, _location: Location) -> Option<String> {
+        None
+    }
 }

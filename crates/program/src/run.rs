@@ -93,6 +93,12 @@ pub trait Run: Any {
         false
     }
 
+    /// Whether a process that waits goes round and round meanwhile: where nobody is enabled then, that is a
+    /// livelock and no deadlock, which the run does not tell as a failure.
+    fn goes_round(&self, _process: ProcessId) -> bool {
+        false
+    }
+
     /// The label that the step of an enabled process would have if it were taken now. Every front end can
     /// tell, at the price of a step; the run is where it was afterwards.
     ///

@@ -242,6 +242,7 @@ fn end_text(end: &ReplayEnd) -> String {
     match end {
         ReplayEnd::Finished => ", to its end".to_owned(),
         ReplayEnd::Deadlock => ", to a deadlock".to_owned(),
+        ReplayEnd::Livelock => ", to a livelock".to_owned(),
         ReplayEnd::Assumed => ", and ended in a false assumption".to_owned(),
         ReplayEnd::Early(names) => format!(", and {} could still go on", listing(names)),
         ReplayEnd::Bound(reason) => format!(", and stopped early: {reason}"),
@@ -264,6 +265,7 @@ fn counts_of(replay: &Replay) -> Counts {
     Counts {
         complete: complete.into(),
         assumed: (replay.end == ReplayEnd::Assumed).into(),
+        stopped: (replay.end == ReplayEnd::Livelock).into(),
         deadlocks: (replay.end == ReplayEnd::Deadlock).into(),
         events: replay.steps.len() as u64,
         longest: replay.steps.len(),

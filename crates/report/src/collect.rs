@@ -10,6 +10,7 @@ use mazurka_program::{Explain, Failure, FailureKind, Place, Run, Schedule, Step,
 use mazurka_trace::Trace;
 
 use crate::cycle::to_blame;
+use crate::livelock::livelock_of;
 
 /// No more distinct failures than this are kept: who needs the rest fixes these first.
 pub const MAX_FAILURES: usize = 100;
@@ -128,6 +129,13 @@ impl<'a> Collector<'a> {
             self.keep(failure, waits, trace, run, execution);
         }
     }
+
+    fn meet_livelock<R: Explain>(&mut self, trace: &Trace, run: &R, execution: u64) {
+        let failure = livelock_of(run, trace);
+        if !self.known(&failure, &[], execution) {
+            self.keep(failure, Vec::new(), trace, run, execution);
+        }
+    }
 }
 
 impl<R: Explain> Monitor<R> for Collector<'_> {
@@ -139,8 +147,10 @@ impl<R: Explain> Monitor<R> for Collector<'_> {
                 self.keep(failure.clone(), Vec::new(), trace, run, execution);
             }
         }
-        if ending == (Ending::Complete { deadlock: true }) {
-            self.meet_deadlock(trace, run, execution);
+        match ending {
+            Ending::Complete { deadlock: true } => self.meet_deadlock(trace, run, execution),
+            Ending::Stopped { livelock: true } => self.meet_livelock(trace, run, execution),
+            _ => {}
         }
         let Collected { found, interrupted, .. } = &mut self.collected;
         if !found.is_empty() && !self.keep_going {

@@ -1,4 +1,11 @@
-//! Several algorithms on one program, side by side: the table that papers print.
+//! Several algorithms on one program, or on a program with several values of its parameters, side by side: the
+//! table that papers print.
+//!
+//! Rows with the same parameters are of one program, and only such rows can agree or disagree.
+
+mod csv;
+mod latex;
+mod text;
 
 use std::time::Instant;
 
@@ -8,22 +15,38 @@ use mazurka_program::{Explain, Program, Schedule};
 use crate::check::{InternalError, internal_error, reason};
 use crate::collect::{Collector, DistinctFailure, Watch};
 use crate::report::{Subject, Verdict};
-use crate::style::{Paint, Tone, clean, pad, width};
-use crate::text::{headline, seconds_text};
+use crate::style::clean;
 use crate::wording::Wording;
+
+/// The parameters that a program was given: names and values, in order.
+pub type Parameters = Vec<(String, String)>;
 
 /// A comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// What was checked.
     pub subject: Subject,
-    /// Each algorithm's row.
+    /// Each algorithm's row; the rows of one program follow each other. All have the same parameters, with
+    /// values of their own.
     pub rows: Vec<ComparisonRow>,
+    /// What was to be run too, but was not, because of an interruption.
+    pub not_run: Vec<NotRun>,
+}
+
+/// A search of a comparison that never began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotRun {
+    /// The parameters of the program.
+    pub parameters: Parameters,
+    /// The algorithm.
+    pub algorithm: Algorithm,
 }
 
 /// What one algorithm did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparisonRow {
+    /// The parameters of the program.
+    pub parameters: Parameters,
     /// The algorithm.
     pub algorithm: Algorithm,
     /// The totals.
@@ -40,7 +63,8 @@ pub struct ComparisonRow {
     pub internal: Option<InternalError>,
 }
 
-/// Runs one algorithm to its end, whatever fails on the way.
+/// Runs one algorithm to its end, whatever fails on the way. The row has no parameters: who knows them adds
+/// them.
 ///
 /// What [`Options::keep_going`] says of executions that are too long is left to the caller: with it, a
 /// program that never ends would be explored forever.
@@ -61,12 +85,14 @@ pub fn comparison_row<'a, P: Program<Run: Explain>>(
         summary.broken.map(|failure| DistinctFailure::once(failure, Vec::new(), Schedule::default()));
     let failures = collected.found.into_iter().chain(broken).collect();
     let (counts, more_failures) = (summary.counts, collected.more);
-    ComparisonRow { algorithm, counts, seconds, reason, failures, more_failures, internal }
+    let parameters = Parameters::new();
+    ComparisonRow { parameters, algorithm, counts, seconds, reason, failures, more_failures, internal }
 }
 
 impl Comparison {
-    /// The answer: a failure that any algorithm met is one; one exhaustive search without any is a pass. None
-    /// if an algorithm is wrong: two don't agree, or one that met no failure noticed a bug of its own.
+    /// The answer: a failure that any algorithm met is one; one exhaustive search of each program, and no
+    /// failure, is a pass. None if an algorithm is wrong: two don't agree, or one that met no failure noticed
+    /// a bug of its own.
     pub fn verdict(&self) -> Option<Verdict> {
         if self.disagreement().is_some() {
             None
@@ -74,11 +100,26 @@ impl Comparison {
             Some(Verdict::Failure)
         } else if self.internal_error().is_some() {
             None
-        } else if self.rows.iter().any(|row| row.reason.is_none()) {
+        } else if self.looked_at_everything() {
             Some(Verdict::Pass)
         } else {
             Some(Verdict::NotExhaustive)
         }
+    }
+
+    fn looked_at_everything(&self) -> bool {
+        let whole = |row: &ComparisonRow| row.reason.is_none();
+        let never_begun = |not_run: &NotRun| {
+            !self.rows.iter().any(|row| whole(row) && row.parameters == not_run.parameters)
+        };
+        !self.rows.is_empty()
+            && self.programs().all(|rows| rows.iter().any(whole))
+            && !self.not_run.iter().any(never_begun)
+    }
+
+    /// The rows of each program.
+    fn programs(&self) -> impl Iterator<Item = &[ComparisonRow]> {
+        self.rows.chunk_by(|a, b| a.parameters == b.parameters)
     }
 
     /// The first bug of ours that a search noticed.
@@ -89,21 +130,11 @@ impl Comparison {
     /// What two algorithms that both looked at everything don't agree on. There is nothing unless one of them
     /// is wrong.
     pub fn disagreement(&self) -> Option<String> {
-        let whole = |row: &&ComparisonRow| row.reason.is_none() && !row.more_failures;
-        let rows: Vec<&ComparisonRow> = self.rows.iter().filter(whole).collect();
-        for a in &rows {
-            for b in &rows {
-                let missed = a.failures.iter().find(|f| !b.failures.iter().any(|other| other.is_like(f)));
-                if let Some(DistinctFailure { failure, .. }) = missed {
-                    let what = format!("{}: {}", failure.kind.name(), failure.message);
-                    return Some(format!(
-                        "{} met a failure that {} missed ({what})",
-                        a.algorithm, b.algorithm
-                    ));
-                }
-            }
-        }
-        None
+        self.programs().find_map(|rows| {
+            let what = disagreement(rows)?;
+            let at = self.whereabouts(rows.iter().map(|row| &row.parameters));
+            Some(if at.is_empty() { what } else { format!("{what}, at {at}") })
+        })
     }
 
     /// The distinct failures of all algorithms.
@@ -117,62 +148,69 @@ impl Comparison {
         failures
     }
 
-    /// The table, with a dagger where a search was not exhaustive.
-    pub fn text(&self, colour: bool) -> String {
-        let paint = Paint(colour);
-        let mut cells = vec![HEADINGS.map(str::to_owned)];
-        cells.extend(self.rows.iter().map(ComparisonRow::cells));
-        let widths: Vec<usize> = (0..HEADINGS.len())
-            .map(|at| cells.iter().map(|row| width(&row[at])).max().unwrap_or(0))
-            .collect();
-        let mut text = format!("{}\n\n", clean(&self.subject.program));
-        for (at, row) in cells.iter().enumerate() {
-            let line = line(row, &widths);
-            text += &format!("{}\n", if at == 0 { paint.paint(Tone::Heading, &line) } else { line });
-        }
-        for row in &self.rows {
-            if let Some(reason) = &row.reason {
-                text += &format!("\n{DAGGER} {} is not exhaustive: {}", row.algorithm, clean(reason));
+    /// The names of the parameters that have several values.
+    fn varying(&self) -> Vec<&str> {
+        let all = || {
+            self.rows.iter().map(|row| &row.parameters).chain(self.not_run.iter().map(|not| &not.parameters))
+        };
+        let Some(first) = all().next() else { return Vec::new() };
+        let varies = |at: &usize| all().any(|other| other.get(*at) != first.get(*at));
+        (0..first.len()).filter(varies).map(|at| first[at].0.as_str()).collect()
+    }
+
+    /// The program, and the parameters that have one value: `queue.maz (k = 2)`.
+    fn title(&self) -> String {
+        let varying = self.varying();
+        let given = self.rows.first().map_or(&[][..], |row| &row.parameters);
+        let fixed = given.iter().filter(|(name, _)| !varying.contains(&name.as_str()));
+        let fixed: Vec<String> = fixed.map(|(name, value)| format!("{name} = {value}")).collect();
+        let fixed = if fixed.is_empty() { String::new() } else { format!(" ({})", fixed.join(", ")) };
+        clean(&format!("{}{fixed}", self.subject.program))
+    }
+
+    /// At which values of the parameters that have several: `n = 2, 3` or `n = 2, k = 1; n = 2, k = 2`; nothing
+    /// if none has. Equal ones that follow each other are told once, and of many the first.
+    fn whereabouts<'a>(&self, parameters: impl Iterator<Item = &'a Parameters>) -> String {
+        const MOST: usize = 8;
+        let varying = self.varying();
+        let (begin, separator) = match varying.as_slice() {
+            [] => return String::new(),
+            [one] => (format!("{one} = "), ", "),
+            _ => (String::new(), "; "),
+        };
+        let told = |parameters: &Parameters| match varying.as_slice() {
+            [one] => value_of(parameters, one).to_owned(),
+            several => {
+                let each = several.iter().map(|name| format!("{name} = {}", value_of(parameters, name)));
+                each.collect::<Vec<_>>().join(", ")
+            }
+        };
+        let mut told: Vec<String> = parameters.map(told).collect();
+        told.dedup();
+        let more = told.len().saturating_sub(MOST);
+        told.truncate(MOST);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{begin}{}{more}", told.join(separator))
+    }
+}
+
+/// The value of a parameter; nothing if there is none of that name.
+fn value_of<'a>(parameters: &'a Parameters, name: &str) -> &'a str {
+    parameters.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+}
+
+/// What two algorithms that both looked at everything don't agree on, of one program.
+fn disagreement(rows: &[ComparisonRow]) -> Option<String> {
+    let whole = |row: &&ComparisonRow| row.reason.is_none() && !row.more_failures;
+    let rows: Vec<&ComparisonRow> = rows.iter().filter(whole).collect();
+    for a in &rows {
+        for b in &rows {
+            let missed = a.failures.iter().find(|f| !b.failures.iter().any(|other| other.is_like(f)));
+            if let Some(DistinctFailure { failure, .. }) = missed {
+                let what = format!("{}: {}", failure.kind.name(), failure.message);
+                return Some(format!("{} met a failure that {} missed ({what})", a.algorithm, b.algorithm));
             }
         }
-        text += if self.rows.iter().any(|row| row.reason.is_some()) { "\n" } else { "" };
-        for DistinctFailure { failure, .. } in self.failures() {
-            let place = failure.place.as_ref().map_or(String::new(), |place| format!(" (at {place})"));
-            let (heading, rest) = headline(failure);
-            text += &format!("\n{} {heading}{rest}{place}\n", paint.paint(Tone::Bad, "failure:"));
-        }
-        text
     }
-}
-
-const DAGGER: char = '\u{2020}';
-
-const HEADINGS: [&str; 9] =
-    ["algorithm", "complete", "blocked", "assumed", "deadlocks", "events", "longest", "wakeup nodes", "time"];
-
-impl ComparisonRow {
-    fn cells(&self) -> [String; 9] {
-        let dagger = if self.reason.is_some() { DAGGER.to_string() } else { String::new() };
-        let counts = &self.counts;
-        [
-            format!("{}{dagger}", self.algorithm),
-            counts.complete.to_string(),
-            counts.blocked.to_string(),
-            counts.assumed.to_string(),
-            counts.deadlocks.to_string(),
-            counts.events.to_string(),
-            counts.longest.to_string(),
-            counts.wakeup_nodes.to_string(),
-            seconds_text(self.seconds),
-        ]
-    }
-}
-
-/// The first cell to the left, numbers to the right.
-fn line(cells: &[String; 9], widths: &[usize]) -> String {
-    let mut line = pad(&cells[0], widths[0]);
-    for (cell, &columns) in cells.iter().zip(widths).skip(1) {
-        line += &format!("  {}{cell}", " ".repeat(columns - width(cell)));
-    }
-    line
+    None
 }

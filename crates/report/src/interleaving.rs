@@ -56,7 +56,7 @@ pub(crate) struct Failed<'a> {
 
 /// The steps of a replay, as text.
 pub(crate) fn interleaving(replay: &Replay, layout: &StepsLayout<'_>) -> String {
-    let items = if layout.full { whole(replay.steps.len()) } else { selection(replay, &layout.focus) };
+    let items = if layout.full { whole(replay.steps.len()) } else { selection(replay, layout) };
     let actors = actors(replay, &items);
     // With so many processes no table fits, and none need be tried.
     if actors.len() * NARROW < layout.width {
@@ -78,19 +78,35 @@ pub(crate) fn interleaving(replay: &Replay, layout: &StepsLayout<'_>) -> String 
 enum Item {
     Shown(usize),
     LeftOut(std::ops::Range<usize>),
+    /// So many steps, here and there, of the insides of libraries.
+    Internal(usize),
 }
 
 fn whole(steps: usize) -> Vec<Item> {
     (0..steps).map(Item::Shown).collect()
 }
 
-/// Both ends, and what the processes that matter did last and read.
-fn selection(replay: &Replay, focus: &[&str]) -> Vec<Item> {
+/// All steps but those of the insides of libraries; of many only both ends, and what the processes that matter
+/// did last and read.
+fn selection(replay: &Replay, layout: &StepsLayout<'_>) -> Vec<Item> {
     let steps = &replay.steps;
-    if steps.len() <= LONG {
-        return whole(steps.len());
+    let failed = layout.failed.map(|failed| failed.step);
+    let is_told = |&at: &usize| !steps[at].internal || failed == Some(at);
+    let told: Vec<usize> = (0..steps.len()).filter(is_told).collect();
+    let mut items = match told.len() <= LONG {
+        true => told.iter().copied().map(Item::Shown).collect(),
+        false => ends_and_reads(replay, &told, &layout.focus),
+    };
+    if told.len() < steps.len() {
+        items.push(Item::Internal(steps.len() - told.len()));
     }
-    let (head, tail) = (HEAD, steps.len() - TAIL);
+    items
+}
+
+/// Of steps that are too many: both ends, and what the processes that matter did last and read.
+fn ends_and_reads(replay: &Replay, told: &[usize], focus: &[&str]) -> Vec<Item> {
+    let steps = &replay.steps;
+    let (head, tail) = (told[HEAD], told[told.len() - TAIL]);
     let mut keep: Vec<bool> = (0..steps.len()).map(|at| at < head || at >= tail).collect();
     let mut room = MIDDLE;
     for at in (head..steps.len()).rev() {
@@ -105,7 +121,9 @@ fn selection(replay: &Replay, focus: &[&str]) -> Vec<Item> {
             }
         }
     }
-    with_gaps(&keep)
+    let mut items = with_gaps(&keep);
+    items.retain(|item| !matches!(item, Item::Shown(at) if told.binary_search(at).is_err()));
+    items
 }
 
 fn with_gaps(keep: &[bool]) -> Vec<Item> {
@@ -134,7 +152,7 @@ struct Actor {
 fn actors(replay: &Replay, items: &[Item]) -> BTreeMap<Vec<u32>, Actor> {
     let steps = items.iter().filter_map(|item| match item {
         Item::Shown(at) => Some(&replay.steps[*at]),
-        Item::LeftOut(_) => None,
+        Item::LeftOut(_) | Item::Internal(_) => None,
     });
     let mut longest_words: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
     for step in steps.clone() {
@@ -216,23 +234,68 @@ fn grid(
     cells: impl Fn(&ReplayStep) -> Vec<(usize, String)>,
 ) -> Grid {
     let one_file = one_file(replay);
+    let files = Files::of(replay);
     let full_trace = layout.wording.full_trace;
     let row = |item: &Item| match item {
+        Item::Internal(steps) => {
+            let steps = if *steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
+            Row::Gap(format!("{steps} within libraries left out; {full_trace} shows them"))
+        }
         Item::LeftOut(range) => Row::Gap(format!("{} steps left out; {full_trace} shows them", range.len())),
         Item::Shown(at) => {
             let step = &replay.steps[*at];
             let failed = layout.failed.filter(|failed| failed.step == *at);
             Row::Step {
                 number: at + 1,
-                line: step.place.as_ref().map_or(String::new(), |place| line(place, one_file)),
+                line: step.place.as_ref().map_or(String::new(), |place| match one_file {
+                    true => line(place, true),
+                    false => files.short(place),
+                }),
                 cells: cells(step),
-                remarks: remarks(step, failed, layout),
+                remarks: remarks(step, failed, &files, layout),
                 marked: failed.is_some(),
             }
         }
     };
     let line_heading = if one_file { "line" } else { "place" };
-    Grid { line_heading, columns, rows: items.iter().map(row).collect() }
+    let mut rows: Vec<Row> = items.iter().map(row).collect();
+    if !one_file {
+        rows.extend(files.whole().map(Row::Gap));
+    }
+    Grid { line_heading, columns, rows }
+}
+
+/// The files of a replay by their names alone, where these tell them apart; what is left out is told once.
+struct Files<'a> {
+    /// By the whole path.
+    names: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> Files<'a> {
+    fn of(replay: &'a Replay) -> Files<'a> {
+        let places = replay.steps.iter().filter_map(|step| step.place.as_ref());
+        let name = |file: &'a str| file.rsplit('/').next().unwrap_or(file);
+        let mut names: BTreeMap<&str, &str> = places.map(|place| (&*place.file, name(&place.file))).collect();
+        let mut by_name: BTreeMap<&str, usize> = BTreeMap::new();
+        names.values().for_each(|name| *by_name.entry(name).or_default() += 1);
+        for (file, name) in &mut names {
+            if by_name[name] > 1 {
+                *name = file;
+            }
+        }
+        Files { names }
+    }
+
+    fn short(&self, place: &Place) -> String {
+        let name = self.names.get(place.file.as_str()).copied().unwrap_or(&place.file);
+        format!("{}:{}", clean(name), place.line)
+    }
+
+    /// What the names that are short stand for.
+    fn whole(&self) -> impl Iterator<Item = String> {
+        let shortened = self.names.iter().filter(|(file, name)| file != name);
+        shortened.map(|(file, name)| format!("{} is {}", clean(name), clean(file)))
+    }
 }
 
 /// The path in the creation tree that a text names.
@@ -256,7 +319,12 @@ pub(crate) fn line(place: &Place, one_file: bool) -> String {
 
 /// What a step read, with where that came from, what it wrote, what else there is to say, and where its
 /// process failed afterwards, before it came to another step.
-fn remarks(step: &ReplayStep, failed: Option<Failed<'_>>, layout: &StepsLayout<'_>) -> Vec<String> {
+fn remarks(
+    step: &ReplayStep,
+    failed: Option<Failed<'_>>,
+    files: &Files<'_>,
+    layout: &StepsLayout<'_>,
+) -> Vec<String> {
     let reads = step.reads.iter().map(read_text);
     let writes = step.writes.iter().map(value);
     let note = step.note.as_deref().map(clean).unwrap_or_default();
@@ -265,7 +333,7 @@ fn remarks(step: &ReplayStep, failed: Option<Failed<'_>>, layout: &StepsLayout<'
         let (who, place) = (who.map_or(String::new(), |who| format!("{} ", clean(who))), place?);
         match &step.place {
             Some(own) if own.file == place.file && own.line == place.line => None,
-            Some(own) if own.file != place.file => Some(format!("{who}fails at {}", line(place, false))),
+            Some(own) if own.file != place.file => Some(format!("{who}fails at {}", files.short(place))),
             _ => Some(format!("{who}fails in line {}", place.line)),
         }
     });

@@ -3,11 +3,13 @@
 //! Within schema 1 fields and kinds of failures are only added. Steps are numbered from 1, as in the text. A
 //! function makes the text of one kind of object, its fields in the order of the schema.
 
-use mazurka_explore::{Counts, Published};
+use std::collections::BTreeMap;
+
+use mazurka_explore::{Algorithm, Counts, Published};
 use mazurka_program::{Failure, Observed, Place};
 use serde::Serialize;
 
-use crate::comparison::{Comparison, ComparisonRow};
+use crate::comparison::{Comparison, ComparisonRow, NotRun, Parameters};
 use crate::executions::{Executions, FinalState, FinalStates, ListedExecution};
 use crate::replay::{Replay, ReplayStep, Waiting};
 use crate::report::{Counterexample, Leak, Method, Report, Verdict};
@@ -50,14 +52,18 @@ pub fn json(report: &Report) -> String {
 /// The comparison as one JSON object, of the schema `docs/schema/compare.schema.json`. There is no verdict
 /// where an algorithm is wrong.
 pub fn comparison_json(comparison: &Comparison) -> String {
-    object(&[
+    let mut fields = vec![
         ("schema", text(SCHEMA)),
         ("program", text(&comparison.subject.program)),
         ("options", text(&comparison.subject.options)),
         ("verdict", text(comparison.verdict().map(Verdict::name))),
         ("runs", list(&comparison.rows, comparison_run)),
         ("disagreement", text(comparison.disagreement())),
-    ])
+    ];
+    if !comparison.not_run.is_empty() {
+        fields.push(("not_run", list(&comparison.not_run, not_run)));
+    }
+    object(&fields)
 }
 
 /// What kind of thing stopped the command before there was a verdict.
@@ -128,11 +134,12 @@ pub fn error_json(error: &ErrorReport) -> String {
 type Field = (&'static str, String);
 
 /// The counts, under the names of the contract: `executions` are the complete ones.
-fn counts(counts: &Counts) -> [Field; 12] {
+fn counts(counts: &Counts) -> [Field; 13] {
     [
         ("executions", text(counts.complete)),
         ("blocked", text(counts.blocked)),
         ("assumed", text(counts.assumed)),
+        ("stopped", text(counts.stopped)),
         ("cut", text(counts.cut)),
         ("events", text(counts.events)),
         ("deadlocks", text(counts.deadlocks)),
@@ -172,11 +179,26 @@ fn failure(failure: &Counterexample) -> String {
     object(&fields)
 }
 
-fn comparison_run(row: &ComparisonRow) -> String {
-    let published = row.algorithm.published();
-    let mut fields =
-        vec![("algorithm", text(row.algorithm.name())), ("as_published", text(published.is_some()))];
+/// What an algorithm was to be run on, and in which form.
+fn searched(algorithm: Algorithm, parameters: &Parameters) -> Vec<Field> {
+    let published = algorithm.published();
+    let values: BTreeMap<&str, &str> =
+        parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let mut fields = vec![
+        ("parameters", text(values)),
+        ("algorithm", text(algorithm.name())),
+        ("as_published", text(published.is_some())),
+    ];
     fields.extend(published.map(Published::version).map(|version| ("version", text(version))));
+    fields
+}
+
+fn not_run(NotRun { algorithm, parameters }: &NotRun) -> String {
+    object(&searched(*algorithm, parameters))
+}
+
+fn comparison_run(row: &ComparisonRow) -> String {
+    let mut fields = searched(row.algorithm, &row.parameters);
     fields.push(("exhaustive", text(row.reason.is_none())));
     fields.push(("reason", text(&row.reason)));
     fields.extend(counts(&row.counts));

@@ -22,6 +22,7 @@ mod interleaving;
 #[cfg(feature = "json")]
 pub mod json;
 mod layout;
+mod livelock;
 #[cfg(feature = "progress")]
 mod progress;
 mod replay;
@@ -36,7 +37,7 @@ mod wording;
 
 pub use check::{InternalError, check, check_observed, check_schedule, confirm};
 pub use collect::{Collected, Collector, DistinctFailure, MAX_FAILURES, Watch, schedule_of};
-pub use comparison::{Comparison, ComparisonRow, comparison_row};
+pub use comparison::{Comparison, ComparisonRow, NotRun, Parameters, comparison_row};
 pub use diagram::Diagram;
 pub use executions::{Executions, FinalState, FinalStates, ListedExecution, Recorder, Recording};
 #[cfg(feature = "json")]
@@ -46,5 +47,5 @@ pub use progress::Progress;
 pub use replay::{Misfit, Replay, ReplayEnd, ReplayFailure, ReplayStep, Waiting, replay};
 pub use report::{Counterexample, Leak, Method, Report, Subject, Verdict};
 pub use style::clean;
-pub use text::{TextOptions, text};
+pub use text::{TextOptions, brief_text, text};
 pub use wording::Wording;

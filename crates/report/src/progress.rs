@@ -52,7 +52,13 @@ impl Drop for Progress {
 fn line(counts: &Counts, share: f64, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     let mut line = format!("{} complete", counts.complete);
-    for (count, what) in [(counts.blocked, "blocked"), (counts.assumed, "assumed"), (counts.cut, "cut")] {
+    let others = [
+        (counts.blocked, "blocked"),
+        (counts.assumed, "assumed"),
+        (counts.stopped, "stopped"),
+        (counts.cut, "cut"),
+    ];
+    for (count, what) in others {
         if count > 0 {
             line += &format!(", {count} {what}");
         }

@@ -12,7 +12,10 @@ use mazurka_program::{
     Schedule, Step, Stop, WaitExplanation, follow, settled,
 };
 
+use mazurka_trace::Trace;
+
 use crate::collect;
+use crate::livelock::livelock_of;
 
 /// A run of one schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +67,8 @@ pub struct ReplayStep {
     pub note: Option<String>,
     /// Where in the source.
     pub place: Option<Place>,
+    /// Whether it is of the insides of a library.
+    pub internal: bool,
 }
 
 impl ReplayStep {
@@ -71,7 +76,8 @@ impl ReplayStep {
     pub fn new<R: Explain>(run: &R, told: Explanation) -> ReplayStep {
         let Explanation { process, operation, reads, writes, note, place } = told;
         let path = run.names().display(process).to_string();
-        ReplayStep { process: path, name: run.process_name(process), operation, reads, writes, note, place }
+        let (name, internal) = (run.process_name(process), run.told_internal());
+        ReplayStep { process: path, name, operation, reads, writes, note, place, internal }
     }
 }
 
@@ -99,6 +105,8 @@ pub enum ReplayEnd {
     Finished,
     /// Nobody can go on, and some wait.
     Deadlock,
+    /// Nobody can come to an end: some go round and round, and the others wait.
+    Livelock,
     /// An assumption was false, and nobody can go on.
     Assumed,
     /// The schedule ended while these could go on.
@@ -145,7 +153,8 @@ fn replay_once<R: Explain>(run: &mut R, schedule: &Schedule) -> Result<Replay, M
         Ok(())
     })?;
     let waiting = waiting(run);
-    let end = end(run, &waiting, stop, steps.len(), &mut failures);
+    let livelock = if stop.is_none() { livelock(run, schedule) } else { None };
+    let end = end(run, &waiting, stop, livelock, &mut failures);
     Ok(Replay { steps, waiting, failures, end })
 }
 
@@ -216,13 +225,27 @@ fn waiting<R: Explain>(run: &R) -> Vec<Waiting> {
     waiting.into_iter().map(told).collect()
 }
 
+/// The livelock that a schedule ends in, if it does.
+fn livelock<R: Explain>(run: &mut R, schedule: &Schedule) -> Option<Failure> {
+    run.rounds()?;
+    if run.enabled().is_empty() {
+        let mut goes_round = false;
+        run.waiting(&mut |process, _| goes_round |= run.goes_round(process));
+        goes_round.then_some(())?;
+    }
+    run.rewind(0);
+    let trace = Trace::along(run, &schedule.steps, |_, _| {}).ok()?;
+    mazurka_explore::livelock(run, &trace).then(|| livelock_of(run, &trace))
+}
+
 fn end<R: Explain>(
     run: &R,
     waiting: &[Waiting],
     stop: Option<Stop>,
-    steps: usize,
+    livelock: Option<Failure>,
     failures: &mut Vec<ReplayFailure>,
 ) -> ReplayEnd {
+    let steps = run.depth();
     match stop {
         Some(Stop::Broken(failure)) => {
             failures.push(replay_failure(run, steps, failure));
@@ -230,6 +253,10 @@ fn end<R: Explain>(
         }
         Some(stop) => return ReplayEnd::Bound(stop.reason().to_owned()),
         None => {}
+    }
+    if let Some(livelock) = livelock {
+        failures.push(replay_failure(run, steps, livelock));
+        return ReplayEnd::Livelock;
     }
     if !run.enabled().is_empty() {
         let mut enabled: Vec<ProcessId> = run.enabled().iter().collect();

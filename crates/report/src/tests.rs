@@ -152,7 +152,7 @@ fn a_bug_of_ours_is_no_verdict_unless_there_is_a_failure() {
     let naive = |processes: &[&[Op]]| {
         let toy = Toy::new(processes);
         let row = comparison_row(&toy, Algorithm::Naive, &options, None);
-        let comparison = Comparison { subject: subject(), rows: vec![row] };
+        let comparison = Comparison { subject: subject(), rows: vec![row], not_run: vec![] };
         (check(&toy, subject(), Algorithm::Naive, &options, None), comparison)
     };
     let (report, comparison) = naive(&[&[Read(0)], &[DoOnce]]);
@@ -408,10 +408,52 @@ fn a_narrow_terminal_breaks_remarks() {
 fn algorithms_that_disagree_are_told() {
     let failing = comparison_row(&Toy::new(&[CHECKED]), Algorithm::Naive, &Options::default(), None);
     let passing = ComparisonRow { algorithm: Algorithm::Source, failures: vec![], ..failing.clone() };
-    let comparison = Comparison { subject: subject(), rows: vec![failing, passing] };
+    let comparison = Comparison { subject: subject(), rows: vec![failing, passing], not_run: vec![] };
     assert_eq!(comparison.verdict(), None);
     let told = comparison.disagreement().unwrap();
     assert_eq!(told, "naive met a failure that source missed (assertion: not as expected)");
+}
+
+#[test]
+fn only_rows_of_one_program_can_disagree() {
+    let row = |n: &str, algorithm: Algorithm, processes: &[&[Op]]| {
+        let row = comparison_row(&Toy::new(processes), algorithm, &Options::default(), None);
+        ComparisonRow { parameters: vec![("n".to_owned(), n.to_owned())], ..row }
+    };
+    let compared = |rows| Comparison { subject: subject(), rows, not_run: vec![] };
+    let passing = row("1", Algorithm::Naive, &[INCREMENT]);
+    let failing = row("2", Algorithm::Naive, &[CHECKED]);
+    let apart = compared(vec![passing.clone(), failing.clone()]);
+    assert_eq!((apart.verdict(), apart.disagreement()), (Some(Verdict::Failure), None));
+    let wrong = ComparisonRow { algorithm: Algorithm::Source, failures: vec![], ..failing.clone() };
+    let told = compared(vec![passing, failing, wrong]).disagreement().unwrap();
+    assert_eq!(told, "naive met a failure that source missed (assertion: not as expected), at n = 2");
+}
+
+#[test]
+fn a_comparison_passes_if_one_search_of_each_program_looked_at_everything() {
+    let whole = comparison_row(&Toy::new(&[INCREMENT]), Algorithm::Naive, &Options::default(), None);
+    let parameters = |n: &str| vec![("n".to_owned(), n.to_owned())];
+    let at = |n: &str, reason: Option<&str>| {
+        let (parameters, reason) = (parameters(n), reason.map(str::to_owned));
+        ComparisonRow { parameters, reason, ..whole.clone() }
+    };
+    let verdict = |rows: Vec<ComparisonRow>, not_run: &[&str]| {
+        let never = |n: &&str| NotRun { parameters: parameters(n), algorithm: Algorithm::Source };
+        let not_run = not_run.iter().map(never).collect();
+        Comparison { subject: subject(), rows, not_run }.verdict().unwrap()
+    };
+    let cut = Some("it was cut");
+    for (rows, not_run, expected) in [
+        (vec![at("1", None), at("2", None)], &[][..], Verdict::Pass),
+        (vec![at("1", cut), at("1", None), at("2", None)], &[], Verdict::Pass),
+        (vec![at("1", None), at("2", cut)], &[], Verdict::NotExhaustive),
+        (vec![at("1", None), at("2", None)], &["2"], Verdict::Pass),
+        (vec![at("1", None)], &["2"], Verdict::NotExhaustive),
+        (vec![], &["1"], Verdict::NotExhaustive),
+    ] {
+        assert_eq!(verdict(rows.clone(), not_run), expected, "{rows:?} {not_run:?}");
+    }
 }
 
 #[test]

@@ -63,6 +63,22 @@ pub fn text(report: &Report, options: &TextOptions<'_>) -> String {
     text
 }
 
+/// What nobody should miss of a report: the verdict, and of each failure what it is, where, and the command that
+/// runs it again. Nothing of a pass.
+pub fn brief_text(report: &Report, options: &TextOptions<'_>) -> String {
+    if report.verdict() == Verdict::Pass {
+        return String::new();
+    }
+    let writer = Writer { options, wording: &report.subject.wording };
+    let mut text = format!("{}\n", verdict_line(report, writer.paint()));
+    for (at, failure) in report.failures.iter().enumerate() {
+        let number = (report.failures.len() > 1).then_some((at + 1, report.failures.len()));
+        text += &writer.what_and_where(failure, number);
+        text += &writer.how_to_replay(failure);
+    }
+    text
+}
+
 fn verdict_line(report: &Report, paint: Paint) -> String {
     let program = clean(&report.subject.program);
     let how = how(report);
@@ -100,13 +116,14 @@ fn failure_summary(report: &Report) -> String {
 
 /// Complete, blocked and assumed executions apart: they are different things.
 fn counts_line(report: &Report) -> String {
-    let Counts { complete, blocked, assumed, cut, deadlocks, events, longest, .. } = report.counts;
+    let Counts { complete, blocked, assumed, stopped, cut, deadlocks, events, longest, .. } = report.counts;
     let deadlocked = if deadlocks > 0 { format!(" ({deadlocks} deadlocked)") } else { String::new() };
+    let stopped = if stopped > 0 { format!(", {stopped} stopped") } else { String::new() };
     let cut = if cut > 0 { format!(", {cut} cut") } else { String::new() };
     let events = counted(events, "event");
     let longest = counted(longest as u64, "step");
     let mut text = format!(
-        "executions: {complete} complete{deadlocked}, {blocked} blocked, {assumed} assumed{cut}; {events}, \
+        "executions: {complete} complete{deadlocked}, {blocked} blocked, {assumed} assumed{stopped}{cut}; {events}, \
          longest {longest}; {}",
         seconds_text(report.seconds)
     );
@@ -174,7 +191,8 @@ fn notes(report: &Report) -> Vec<String> {
 }
 
 impl Writer<'_> {
-    fn failure_text(&self, failure: &Counterexample, number: Option<(usize, usize)>) -> String {
+    /// What went wrong, where, and how often.
+    fn what_and_where(&self, failure: &Counterexample, number: Option<(usize, usize)>) -> String {
         let number = number.map_or(String::new(), |(at, all)| format!("[{at} of {all}] "));
         let message = failure.failure.message.trim();
         let (first, more_lines) = message.split_once('\n').unwrap_or((message, ""));
@@ -192,6 +210,11 @@ impl Writer<'_> {
         if let Some(executions) = failure.executions {
             text += &format!("  {}\n", how_often(executions, failure.varies));
         }
+        text
+    }
+
+    fn failure_text(&self, failure: &Counterexample, number: Option<(usize, usize)>) -> String {
+        let mut text = self.what_and_where(failure, number);
         match &failure.replay {
             Some(replay) => text += &format!("\n{}", self.steps_text(replay, Some(failure))),
             None if failure.schedule.is_some() && failure.failure.kind != FailureKind::Hang => {
@@ -199,10 +222,15 @@ impl Writer<'_> {
             }
             None => {}
         }
-        if let Some(schedule) = &failure.schedule {
-            text += &format!("\n{}\n", self.replay_line(&schedule.to_string()));
+        if failure.schedule.is_some() {
+            text += &format!("\n{}", self.how_to_replay(failure));
         }
         text
+    }
+
+    fn how_to_replay(&self, failure: &Counterexample) -> String {
+        let schedule = failure.schedule.as_ref();
+        schedule.map_or(String::new(), |schedule| format!("{}\n", self.replay_line(&schedule.to_string())))
     }
 
     fn replay_line(&self, schedule: &str) -> String {

@@ -3,7 +3,7 @@
 //! A runtime has three kinds of state: what is known for the whole search, what one execution has, and what
 //! one step needs. The second begins anew with each execution; a front end that takes snapshots saves and
 //! restores it. Whoever adds a field to a list of resets and forgets the list of saves has a wrong answer
-//! that no compiler sees. So the state of an execution is declared by [`execution_state!`], which makes
+//! that no compiler sees. So the state of an execution is declared by [`execution_state!`](crate::execution_state), which makes
 //! [`ExecutionState`] of its fields, and each field says of itself how it begins, is saved and restored.
 
 /// Something that begins anew with each execution. Memory is kept.
@@ -165,6 +165,103 @@ macro_rules! execution_state {
     };
 }
 
+/// A list that an execution only adds to. To save and to restore costs what is new: entries have numbers that
+/// no others ever have, so where two lists agree on one they agree on all before it. Memory is kept.
+#[derive(Clone, Debug)]
+pub struct Journal<T> {
+    /// The first so many are the list as there are numbers; the others keep their memory.
+    entries: Vec<T>,
+    numbers: Vec<u64>,
+    next: u64,
+}
+
+impl<T> Default for Journal<T> {
+    fn default() -> Journal<T> {
+        Journal { entries: Vec::new(), numbers: Vec::new(), next: 0 }
+    }
+}
+
+impl<T> Journal<T> {
+    /// Begins anew.
+    pub fn clear(&mut self) {
+        self.numbers.clear();
+    }
+
+    /// Adds an entry.
+    pub fn push(&mut self, entry: T) {
+        match self.entries.get_mut(self.numbers.len()) {
+            Some(old) => *old = entry,
+            None => self.entries.push(entry),
+        }
+        self.count();
+    }
+
+    fn count(&mut self) {
+        self.numbers.push(self.next);
+        self.next += 1;
+    }
+}
+
+impl<T: Clone> Journal<T> {
+    /// Adds a copy of an entry.
+    pub fn push_copy(&mut self, entry: &T) {
+        copy_to(&mut self.entries, self.numbers.len(), entry);
+        self.count();
+    }
+
+    /// Becomes what another list is, whose numbers come from where those of this one do.
+    fn become_like(&mut self, other: &Journal<T>) {
+        let mut same = self.numbers.len().min(other.numbers.len());
+        while same > 0 && self.numbers[same - 1] != other.numbers[same - 1] {
+            same -= 1;
+        }
+        for (at, entry) in other.iter().enumerate().skip(same) {
+            copy_to(&mut self.entries, at, entry);
+        }
+        self.numbers.truncate(same);
+        self.numbers.extend_from_slice(&other.numbers[same..]);
+    }
+}
+
+/// Puts a copy into a list that is long enough, or lacks no more than that one.
+fn copy_to<T: Clone>(entries: &mut Vec<T>, at: usize, entry: &T) {
+    match entries.get_mut(at) {
+        Some(old) => old.clone_from(entry),
+        None => entries.push(entry.clone()),
+    }
+}
+
+impl<T> Extend<T> for Journal<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, entries: I) {
+        entries.into_iter().for_each(|entry| self.push(entry));
+    }
+}
+
+impl<T> std::ops::Deref for Journal<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.entries[..self.numbers.len()]
+    }
+}
+
+impl<T: Clone> ExecutionState for Journal<T> {
+    type Saved = Journal<T>;
+
+    #[inline]
+    fn begin(&mut self) {
+        self.clear();
+    }
+
+    fn save(&self, saved: &mut Journal<T>) {
+        saved.become_like(self);
+    }
+
+    fn restore(&mut self, saved: &Journal<T>) {
+        self.become_like(saved);
+    }
+}
+
 /// A table by small numbers, of which an execution uses a part: what it has not used holds the default.
 ///
 /// To begin costs nothing, and to save costs what was used: entries say of which execution they are.
@@ -205,7 +302,22 @@ pub trait Entry: Default {
     fn copy_from(&mut self, other: &Self);
 }
 
+/// An entry that is used, or not, and no more.
+impl Entry for () {
+    fn renew(&mut self) {}
+
+    fn copy_from(&mut self, _other: &()) {}
+}
+
 impl<T: Entry> Sparse<T> {
+    /// Uses an entry. Says whether this execution has not used it before.
+    #[inline]
+    pub fn is_first_use(&mut self, at: usize) -> bool {
+        let used = self.used.len();
+        self.at(at);
+        self.used.len() > used
+    }
+
     /// The entry, if this execution has used it.
     #[inline]
     pub fn get(&self, at: usize) -> Option<&T> {
@@ -286,6 +398,25 @@ mod tests {
         fn copy_from(&mut self, other: &Vec<u32>) {
             self.clone_from(other);
         }
+    }
+
+    #[test]
+    fn a_list_is_restored_to_what_it_was() {
+        let (mut list, mut early, mut late) = (Journal::default(), Journal::default(), Journal::default());
+        list.extend(["a", "b"]);
+        list.save(&mut early);
+        list.push("c");
+        list.save(&mut late);
+        list.restore(&early);
+        list.push("d");
+        assert_eq!(list[..], ["a", "b", "d"]);
+        list.restore(&late);
+        assert_eq!(list[..], ["a", "b", "c"], "though it was as long");
+        list.begin();
+        list.extend(["x", "y", "z"]);
+        list.save(&mut early);
+        list.restore(&late);
+        assert_eq!((&list[..], &early[..]), (&["a", "b", "c"][..], &["x", "y", "z"][..]));
     }
 
     #[test]

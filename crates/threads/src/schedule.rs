@@ -5,7 +5,7 @@
 
 use mazurka_program::{Failure, ProcessId, ProcessSet};
 
-use crate::lifetime::ExecutionState;
+use crate::lifetime::{ExecutionState, Journal};
 
 /// The threads of an execution, and the turn that they are in.
 #[derive(Debug)]
@@ -131,7 +131,7 @@ impl ExecutionState for Schedule {
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// What went wrong.
-    pub failures: Vec<Failure>,
+    pub failures: Journal<Failure>,
     /// Whether an assumption was false.
     pub assumed: bool,
 }
@@ -149,17 +149,18 @@ impl ExecutionState for Findings {
     type Saved = Findings;
 
     fn begin(&mut self) {
-        self.failures.clear();
+        self.failures.begin();
         self.assumed = false;
     }
 
     fn save(&self, saved: &mut Findings) {
-        saved.failures.clone_from(&self.failures);
+        self.failures.save(&mut saved.failures);
         saved.assumed = self.assumed;
     }
 
     fn restore(&mut self, saved: &Findings) {
-        saved.save(self);
+        self.failures.restore(&saved.failures);
+        self.assumed = saved.assumed;
     }
 }
 

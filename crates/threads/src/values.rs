@@ -15,6 +15,8 @@ pub enum Until {
     Below(u64),
     /// This or more.
     AtLeast(u64),
+    /// None of these bits.
+    Clear(u64),
 }
 
 impl Until {
@@ -26,6 +28,7 @@ impl Until {
             Until::IsNot(unwanted) => value != unwanted,
             Until::Below(limit) => value < limit,
             Until::AtLeast(limit) => value >= limit,
+            Until::Clear(bits) => value & bits == 0,
         }
     }
 }

@@ -34,22 +34,30 @@ pub fn dependent(a: &[Access], b: &[Access]) -> bool {
 /// The locations that some guard waits for. The last write of such a location decides who is enabled, whether
 /// anybody reads it or not, so the order of its writes is never unobserved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Awaited(Vec<bool>);
+pub struct Awaited {
+    locations: Vec<bool>,
+    everything: bool,
+}
 
 impl Awaited {
     /// Adds a location; says whether it is new.
     pub fn insert(&mut self, location: Location) -> bool {
         let at = location.0 as usize;
-        if at >= self.0.len() {
-            self.0.resize(at + 1, false);
+        if at >= self.locations.len() {
+            self.locations.resize(at + 1, false);
         }
-        !std::mem::replace(&mut self.0[at], true)
+        !std::mem::replace(&mut self.locations[at], true)
+    }
+
+    /// Has all that is written and sent count as awaited: no order is unobserved. Says whether that is new.
+    pub fn insert_everything(&mut self) -> bool {
+        !std::mem::replace(&mut self.everything, true)
     }
 
     /// Whether some guard waits for a location.
     #[inline]
     pub fn contains(&self, location: Location) -> bool {
-        self.0.get(location.0 as usize).is_some_and(|&awaited| awaited)
+        self.everything || self.locations.get(location.0 as usize).is_some_and(|&awaited| awaited)
     }
 }
 
@@ -72,6 +80,7 @@ pub fn between(a: &[Access], b: &[Access], awaited: &Awaited) -> Dependence {
     }
     match common {
         None => Dependence::Independent,
+        Some(_) if awaited.everything => Dependence::Dependent,
         Some(AccessKind::Send) if message(a).is_some() && message(b).is_some() => Dependence::IfObserved,
         Some(AccessKind::Write) => {
             let mut cells = writes(a).flat_map(|access| access.locations());

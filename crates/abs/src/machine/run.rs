@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use mazurka_program::{
     Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet, Program, Receives,
-    Run, States, Stop,
+    Rounds, Run, States, Stop,
 };
 
 use crate::model::Model;
@@ -354,6 +354,10 @@ impl Run for AbsRun {
     }
 
     fn states(&self) -> Option<&dyn States> {
+        Some(self)
+    }
+
+    fn rounds(&self) -> Option<&dyn Rounds> {
         Some(self)
     }
 

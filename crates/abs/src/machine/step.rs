@@ -57,6 +57,7 @@ impl Machine {
         if self.enabled.is_empty() {
             self.note_unhandled(image);
         }
+        label.returns = self.task(p).is_some_and(|task| task.may_return(&before));
         Ok(())
     }
 

@@ -97,6 +97,14 @@ impl<T: Clone + Default> Store<T> {
         self.log.get(self.last[id as usize] as usize).is_some_and(|entry| entry.step == step)
     }
 
+    /// What a thing was before each step that changed it, the last one first.
+    pub fn before_changes(&self, id: u32) -> impl Iterator<Item = (u32, &T)> {
+        let entry = move |at: u32| self.log.get(at as usize);
+        let changes =
+            std::iter::successors(entry(self.last[id as usize]), move |changed| entry(changed.before));
+        changes.map(|changed| (changed.step, &changed.old))
+    }
+
     /// What a thing was after the first `depth` steps.
     pub fn at(&self, id: u32, depth: u32) -> &T {
         let mut value = &self.values[id as usize];

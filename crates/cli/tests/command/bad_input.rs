@@ -60,12 +60,15 @@ fn files_that_cant_be_read() {
 #[test]
 fn kinds_of_files_that_are_not_supported() {
     let place = Place::new("kinds", "program.maz", ATOMIC);
-    for kind in ["rs", "beam"] {
-        let file = format!("queue.{kind}");
-        place
-            .run(&["check", &file])
-            .refused(&[&format!(".{kind} files are not supported yet; programs are .maz, .abs, .c, ")]);
+    for command in ["check", "compare", "print"] {
+        place.run(&[command, "queue.rs"]).refused(&[
+            "error: queue.rs: Rust is checked by its own tests, not by this command: in a test use the library mazurka in place \
+             of std, write #[mazurka::test] above it, and run cargo test; docs/rust.md shows how\n",
+        ]);
     }
+    place
+        .run(&["check", "queue.beam"])
+        .refused(&["queue.beam: .beam files are not supported yet; programs are .maz, .abs, .c, "]);
     for file in ["program", "program.txt", "maz", ".maz"] {
         place.run(&["check", file]).refused(&["not a file of a known kind; programs are .maz, .abs, .c, "]);
     }
@@ -94,7 +97,24 @@ fn options_that_mean_nothing() {
         (&["--max-depth", "-1"], "invalid value '-1' for '--max-depth <N>'"),
         (&["--seed", "-1"], "invalid value '-1' for '--seed <N>'"),
         (&["--nonsense"], "unexpected argument '--nonsense'"),
-        (&["--param", "n=1"], "use '-- --param'"),
+        (&["--param", "n"], "expected NAME=VALUE"),
+        (&["--param", "nn=1"], "program.maz: --param nn=1: the program has no such parameter"),
+        (&["--param", "n=1", "--", "--param", "n=2"], "--param n is given twice"),
+        (
+            &["--param", "n=2..7"],
+            "--param has several values, which make 6 programs; check is for one of them, compare for all",
+        ),
+        (&["--", "--param", "n=2,3"], "check is for one of them, compare for all"),
+        (
+            &["--color", "sometimes"],
+            "invalid value 'sometimes' for '--color <WHEN>'\n  [possible values: auto, always, never]",
+        ),
+        (
+            &["--quiet", "--traces"],
+            "--quiet tells no story, so it can't have --traces; leave one of them out\n",
+        ),
+        (&["--quiet", "--final-states"], "so it can't have --final-states"),
+        (&["--quiet", "--full-trace"], "so it can't have --full-trace"),
         (&["--", "--param", "n"], "expected NAME=VALUE"),
         (&["--", "--param", "=3"], "expected NAME=VALUE"),
         (&["--", "--param", "n="], "expected NAME=VALUE"),
@@ -126,6 +146,18 @@ fn options_that_mean_nothing() {
     place
         .run(&["compare", "program.maz", "--algorithms", "optimal,fast"])
         .refused(&["fast is not an algorithm"]);
+    for (options, part) in [
+        (&["--csv", "--json"][..], "the argument '--csv' cannot be used with '--json'"),
+        (&["--csv", "--latex"], "cannot be used with"),
+        (&["--param", "n=3..2"], "--param n=3..2: there is nothing from 3 to 2; the smaller end comes first"),
+        (&["--param", "n=1..5000"], "--param n=1..5000: there are more than 1000 programs to compare"),
+        (&["--param", "n=2..x"], "2..x is not a whole number of 64 bits"),
+        (&["--param", "m=2..3"], "--param m=2: the program has no such parameter; it has one: n = 2"),
+    ] {
+        let outcome = place.run(&[&["compare", "program.maz"], options].concat());
+        assert_eq!(outcome.status, 2, "{}", outcome.stdout);
+        assert!(outcome.stderr.contains(part), "no {part:?} in\n{}", outcome.stderr);
+    }
     place.run(&[]).refused(&["Usage: mazurka <COMMAND>"]);
     place.run(&["check"]).refused(&["required arguments were not provided"]);
     place.run(&["frobnicate"]).refused(&["unrecognized subcommand"]);

@@ -28,6 +28,14 @@ fn reports_are_as_they_were() {
         ("bad-program", "var x;\nprocess p { x = yy; }\nprocess q { unlock(x); }\n", &["check"]),
         ("bad-parameter", LOST, &["check", "--", "--param", "m=3"]),
         ("compare", LOST, &["compare"]),
+        ("compare-range", LOST, &["compare", "--algorithms", "source,optimal", "--param", "n=1..3"]),
+        ("compare-quiet", LOST, &["compare", "--quiet"]),
+        ("quiet", LOST, &["check", "--quiet"]),
+        ("quiet-deadlock", DEADLOCK, &["check", "--quiet"]),
+        ("quiet-keep-going", TWO_FAILURES, &["check", "--quiet", "--keep-going"]),
+        ("quiet-not-exhaustive", ENDLESS, &["check", "--quiet", "--max-depth", "100"]),
+        ("quiet-pass", ATOMIC, &["check", "--quiet"]),
+        ("colour", LOST, &["check", "--color", "always"]),
         ("final-states", STORE_BUFFERING, &["check", "--final-states"]),
         ("final-states-deadlock", DEADLOCK, &["check", "--keep-going", "--final-states"]),
         ("final-states-parts", PARTS, &["check", "--keep-going", "--final-states"]),
@@ -81,7 +89,7 @@ pub fn is_as_kept(file: &str, now: &str) -> bool {
 }
 
 /// The text with each `0.123 s` as `0.000 s`, and without rates: they depend on the machine.
-fn without_times(text: &str) -> String {
+pub fn without_times(text: &str) -> String {
     let mut kept = String::new();
     for line in text.lines() {
         let line =

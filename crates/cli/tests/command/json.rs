@@ -7,7 +7,7 @@ use crate::schema::Schema;
 use crate::{Outcome, Place, check};
 
 const CHECK: &str = include_str!("../../../../docs/schema/check.schema.json");
-const COMPARE: &str = include_str!("../../../../docs/schema/compare.schema.json");
+pub const COMPARE: &str = include_str!("../../../../docs/schema/compare.schema.json");
 
 /// The one object on stdout, which must be of the schema of `check`.
 #[track_caller]
@@ -17,7 +17,7 @@ pub fn check_object(outcome: &Outcome) -> Value {
 
 /// The one object on stdout, which must be of the schema.
 #[track_caller]
-fn object(schema: &str, outcome: &Outcome) -> Value {
+pub fn object(schema: &str, outcome: &Outcome) -> Value {
     let value: Value =
         serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {}", outcome.stdout));
     if let Err(error) = Schema::new(schema).validate(&value) {

@@ -39,7 +39,16 @@ fn the_time_limit_holds_whatever_steps_take() {
         let place = Place::new("time-limit", name, text);
         for algorithm in algorithms {
             let started = Instant::now();
-            let outcome = place.run(&["check", name, "--algorithm", algorithm, "--timeout", "0.3"]);
+            let outcome = place.run(&[
+                "check",
+                name,
+                "--algorithm",
+                algorithm,
+                "--timeout",
+                "0.3",
+                "--max-unroll",
+                "100000",
+            ]);
             let took = started.elapsed();
             outcome.expect(3, &["the time limit of 0.3 s was reached"]);
             assert!(took < Duration::from_millis(1800), "{name} {algorithm}: {took:?}");
@@ -65,7 +74,7 @@ fn the_memory_limit_knows_what_the_program_keeps() {
     for (name, text, limit) in [("p.abs", abs, "16M"), ("p.maz", maz, "4M")] {
         let place = Place::new("memory-limit", name, text);
         for algorithm in ["naive", "source", "optimal", "convergent"] {
-            let limits = ["--max-memory", limit, "--timeout", "20"];
+            let limits = ["--max-memory", limit, "--timeout", "20", "--max-unroll", "100000"];
             let outcome = place.run(&[&["check", name, "--algorithm", algorithm], &limits[..]].concat());
             outcome.expect(3, &[&format!("the memory limit of {limit} was reached")]);
         }

@@ -3,24 +3,32 @@
 //! `MAZURKA_BLESS=1 cargo test -p mazurka-cli` writes the files of whole reports (`tests/golden`) anew; look
 //! at what changed.
 
+mod about;
 mod abs;
 mod bad_input;
+mod documents;
 mod executions;
 mod golden;
 mod json;
 mod limits;
 mod native;
+mod native_assembly;
+mod native_builds;
 mod native_cxx;
 mod native_kinds;
 mod native_leftovers;
 mod native_limits;
 mod native_memory;
+mod native_own;
+mod native_names;
 mod native_reports;
 mod native_sync;
 mod outcomes;
 mod programs;
+mod ranges;
 mod replay;
 mod schema;
+mod talk;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -161,8 +161,8 @@ int main() {
   c.wait_until(l, now);
 }",
         &[],
-        2,
-        "steady_clock::now`, which is not supported",
+        0,
+        "pass: no execution",
     ),
     (
         "exit",
@@ -181,8 +181,8 @@ struct Pair { long a, b; };
 std::atomic<Pair> pair;
 int main() { return (int)pair.load().a; }",
         &[],
-        2,
-        "atomic operations on more than 8 bytes are not instrumented",
+        0,
+        "pass: no execution",
     ),
     (
         "own-new",

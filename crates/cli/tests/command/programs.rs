@@ -84,7 +84,7 @@ process b {
 
 pub const ENDLESS: &str = "\
 var x;
-process p { while true { x = 1; } }
+process p { while true { x += 1; } }
 ";
 
 pub const HANG: &str = "\

@@ -13,7 +13,7 @@ use mazurka_program::ProcessId;
 
 /// The number of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StateId(u32);
+pub(crate) struct StateId(pub u32);
 
 /// An exploration of a state that is finished.
 #[derive(Debug)]
@@ -39,8 +39,8 @@ struct Known {
     /// The state with the same hash that was met before, plus 1; 0 if there is none.
     same_hash: u32,
     finished: Vec<Finished>,
-    /// The depth at which it is being explored, plus 1; 0 if it is not.
-    open: u32,
+    /// Whether it is being explored.
+    open: bool,
     #[cfg(debug_assertions)]
     enabled: Option<mazurka_program::ProcessSet>,
 }
@@ -111,14 +111,14 @@ impl Store {
         self.states[state.0 as usize].enabled.get_or_insert_with(|| enabled.clone()) == enabled
     }
 
-    /// The depth at which a state is being explored.
-    pub fn open_at(&self, state: StateId) -> Option<usize> {
-        self.states[state.0 as usize].open.checked_sub(1).map(|depth| depth as usize)
+    /// Whether a state is being explored.
+    pub fn is_open(&self, state: StateId) -> bool {
+        self.states[state.0 as usize].open
     }
 
-    pub fn open(&mut self, state: StateId, depth: usize) {
-        debug_assert_eq!(self.states[state.0 as usize].open, 0, "no state is explored within itself");
-        self.states[state.0 as usize].open = depth as u32 + 1;
+    pub fn open(&mut self, state: StateId) {
+        debug_assert!(!self.is_open(state), "no state is explored within itself");
+        self.states[state.0 as usize].open = true;
     }
 
     /// The exploration of a state has come to its end. Those in which more slept tell nothing that it does
@@ -131,7 +131,7 @@ impl Store {
         let sleepers = if asleep.is_empty() { 0 } else { size_of_val(&*asleep) + ALLOCATION };
         self.memory += size_of::<Finished>() + ALLOCATION + sleepers;
         self.memory -= dropped * (size_of::<Finished>() + ALLOCATION);
-        known.open = 0;
+        known.open = false;
         // Most are explored once.
         known.finished.reserve_exact(1);
         known.finished.push(Finished { asleep, records });
@@ -139,7 +139,7 @@ impl Store {
 
     /// Nothing is known of a state whose exploration has come to its end.
     pub fn close(&mut self, state: StateId) {
-        self.states[state.0 as usize].open = 0;
+        self.states[state.0 as usize].open = false;
     }
 
     /// How many states there are.

@@ -48,6 +48,7 @@ impl Compiler {
         self.scope.loops.push(Loop { next, breaks: vec![Patch::Line(branch)] });
         self.block(body);
         self.jump(next, condition.span);
+        self.image.lines[next as usize..].iter_mut().for_each(|line| line.in_while = true);
         self.end_loop();
     }
 

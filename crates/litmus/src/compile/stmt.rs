@@ -171,7 +171,7 @@ impl Compiler {
     }
 
     /// What an expression reads of shared memory, each thing once.
-    fn mentions(&self, id: NodeId) -> Vec<Mention> {
+    pub(super) fn mentions(&self, id: NodeId) -> Vec<Mention> {
         let image = &self.image;
         let mut found: Vec<Mention> = Vec::new();
         image.each_node(id, &mut |node, part| {

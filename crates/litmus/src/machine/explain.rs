@@ -314,6 +314,10 @@ impl Machine {
             Wait::Join(target) => {
                 (format!("the end of {}", self.process_name(image, target)), vec![ProcessId(target)])
             }
+            Wait::Change(cell) => {
+                let (name, value) = (image.cell_name(cell).unwrap_or_default(), self.memory.get(cell));
+                (format!("{name} to change ({name} = {})", self.cell_text(image, cell, value)), Vec::new())
+            }
             Wait::Await(guard) => {
                 let condition = &image.guards[guard as usize].condition;
                 (format!("{} ({})", condition.text, self.values(image, p, condition)), Vec::new())

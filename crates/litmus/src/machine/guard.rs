@@ -8,6 +8,7 @@ use mazurka_program::{AccessKind, ProcessId};
 
 use super::Machine;
 use super::eval::{Now, Past, Recorder, Unrecorded, eval, place};
+use super::poll::leads_back;
 use super::process::{CapturedGuard, GuardKind, Halt, Undo, Wait};
 use super::step::Executor;
 use crate::code::{Image, Instr, Mention, NONE};
@@ -16,14 +17,15 @@ impl Machine {
     /// Lets a process stand at the step it has come to.
     #[inline]
     pub(super) fn arrive(&mut self, image: &Image, p: u32) {
-        let pc = self.procs[p as usize].core.pc;
-        let wait = match image.lines[pc as usize].instr {
+        let line = &image.lines[self.procs[p as usize].core.pc as usize];
+        let wait = match line.instr {
             Instr::Lock(_)
             | Instr::Await(_)
             | Instr::Atomic(_)
             | Instr::Wake(_)
             | Instr::Join(_)
-            | Instr::Receive(_) => self.wait_at(image, p, &image.lines[pc as usize].instr),
+            | Instr::Receive(_) => self.wait_at(image, p, &line.instr),
+            _ if line.polls != NONE && self.rules.polls_wait => self.wait_to_change(image, p, line.polls),
             _ => Wait::Free,
         };
         if wait == Wait::Free {
@@ -92,7 +94,7 @@ impl Machine {
         Wait::Await(guard)
     }
 
-    fn capture(&mut self, p: u32, location: u32, kind: GuardKind, with_locals: bool) {
+    pub(super) fn capture(&mut self, p: u32, location: u32, kind: GuardKind, with_locals: bool) {
         let start = self.guard_locals.len() as u32;
         let proc = &mut self.procs[p as usize];
         if with_locals {
@@ -129,6 +131,7 @@ impl Machine {
                 let node = image.guards[guard as usize].condition.node;
                 eval(image, &proc.locals, node, &mut Now(&self.memory, &mut Unrecorded)) != Ok(0)
             }
+            Wait::Change(cell) => !leads_back(image, proc.core.pc, &proc.locals, self.memory.get(cell)),
             Wait::Wake(_) => proc.notified,
             Wait::Join(target) => self.has_finished(target),
             Wait::Receive(receive) => {
@@ -170,6 +173,7 @@ impl Machine {
                 let node = image.guards[guard as usize].condition.node;
                 eval(image, locals, node, &mut Past(&self.memory, depth)) != Ok(0)
             }
+            GuardKind::Change { pc, cell } => !leads_back(image, pc, locals, self.memory.at(cell, depth).0),
             GuardKind::Wake { process, met } => (met..depth).any(|step| self.notified_by(step, process)),
             GuardKind::Receive { process, receive, met } => {
                 let code = &image.receives[receive as usize];

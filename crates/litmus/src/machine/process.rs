@@ -31,6 +31,8 @@ pub(super) enum Wait {
     Join(u32),
     /// A message, by the receive.
     Receive(u32),
+    /// A cell to hold what lets it go on, at a step that only reads it.
+    Change(u32),
 }
 
 /// A message that was sent; its parts are in a table of the run.
@@ -152,6 +154,11 @@ pub(super) struct CapturedGuard {
 pub(super) enum GuardKind {
     Lock(u32),
     Await(u32),
+    /// A poll at a line, of a cell.
+    Change {
+        pc: u32,
+        cell: u32,
+    },
     /// A wake-up of a process that began to wait after so many steps.
     Wake {
         process: u32,

@@ -5,24 +5,38 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_program::{ProcessId, Round, Rounds};
+use mazurka_program::{Location, Place, ProcessId, Round, Rounds};
 
 use super::process::Core;
 use super::{LitmusRun, Machine};
 use crate::code::Image;
 
+/// So many steps of a process are looked at one by one. Of those before, one in so many is, and only to be
+/// compared as part of a whole state: so long loops cost little, and every one is found some day.
+const NEAR: usize = 256;
+
 impl Rounds for LitmusRun {
     fn rounds(&self, process: ProcessId, own: &[u32], with: &mut dyn FnMut(Round) -> ControlFlow<()>) {
         let (image, machine) = (&*self.image, &self.machine);
-        let mut way = Way { machine, image, process: process.0, held: 0, restored: true, cells: Vec::new() };
-        for (steps, &step) in own.iter().rev().enumerate() {
-            way.add(step as usize);
-            // Whoever holds locks keeps others from going on: rounds end where the fewest are held.
-            if way.held < 0 {
-                return;
+        let is_back = |step: u32| machine.was_same(process.0, step as usize);
+        let (far, near) = own.split_at(own.len().saturating_sub(NEAR));
+        if near.iter().any(|&step| is_back(step)) {
+            let mut way =
+                Way { machine, image, process: process.0, held: 0, restored: true, cells: Vec::new() };
+            for (steps, &step) in near.iter().rev().enumerate() {
+                way.add(step as usize);
+                // Whoever holds locks keeps others from going on: rounds end where the fewest are held.
+                if way.held < 0 {
+                    return;
+                }
+                let round = Round { steps: steps + 1, restored: way.restores() };
+                if is_back(step) && with(round).is_break() {
+                    return;
+                }
             }
-            let is_back = machine.was_same(process.0, step as usize);
-            if is_back && with(Round { steps: steps + 1, restored: way.restores() }).is_break() {
+        }
+        for (at, &step) in far.iter().enumerate().step_by(NEAR).rev() {
+            if is_back(step) && with(Round { steps: own.len() - at, restored: false }).is_break() {
                 return;
             }
         }
@@ -37,15 +51,18 @@ impl Rounds for LitmusRun {
     fn describe(&self, process: ProcessId, own: &[u32]) -> String {
         let (image, machine) = (&*self.image, &self.machine);
         let proc = &machine.procs[process.index()];
-        let at = image.place(image.lines[proc.core.pc as usize].span);
-        let at = at.map_or_else(String::new, |place| format!(" at {place}"));
+        let at = self.place(process).map_or_else(String::new, |place| format!(" at {place}"));
         let before = own.iter().rev().find(|&&step| machine.marks[step as usize].core.pc == proc.core.pc);
         let locals = before.map_or(&[][..], |&step| machine.saved_locals(step as usize));
         let names = image.bodies[proc.body as usize].locals.iter().map(|local| local.name.as_str());
-        let changed = names.zip(locals.iter().zip(&proc.locals)).filter(|(name, (old, new))| !name.is_empty() && old != new);
+        let changed = names
+            .zip(locals.iter().zip(&proc.locals))
+            .filter(|(name, (old, new))| !name.is_empty() && old != new);
         let mut changed: Vec<String> = changed.map(|(name, _)| name.to_owned()).collect();
         if let Some(&from) = before {
-            changed.extend(machine.changed_cells(own, from).into_iter().filter_map(|cell| image.cell_name(cell)));
+            changed.extend(
+                machine.changed_cells(own, from).into_iter().filter_map(|cell| image.cell_name(cell)),
+            );
         }
         let what = match &changed[..] {
             [] => String::new(),
@@ -53,6 +70,14 @@ impl Rounds for LitmusRun {
             several => format!(", in which {} change,", several.join(" and ")),
         };
         format!("the loop of {}{at}{what}", machine.process_name(image, process.0))
+    }
+
+    fn place(&self, process: ProcessId) -> Option<Place> {
+        self.image.place(self.image.lines[self.machine.procs[process.index()].core.pc as usize].span)
+    }
+
+    fn location_name(&self, location: Location) -> Option<String> {
+        self.image.cell_name(location.0)
     }
 }
 

@@ -67,8 +67,10 @@ impl Machine {
         }
         self.advance(image, p);
         let core = &mut self.procs[p as usize].core;
-        core.loops |= core.pc <= pc;
-        label.returns = core.loops && core.status == Status::Live;
+        if core.status == Status::Live && image.lines[core.pc as usize].in_while {
+            core.loops |= core.pc <= pc;
+            label.returns = core.loops;
+        }
         self.settle(image);
         match self.overran.take() {
             None => Ok(()),

@@ -182,8 +182,12 @@ fn labels_say_what_steps_touch() {
 fn rules_can_be_broken_on_purpose() {
     let text = "var x = 1, y; lock m; process p { await x == 1 && y == 0; } process q { y = 1; lock(m); }
         process r { try_lock(m); let r1 = x && y; }";
-    let broken =
-        LabelRules { guard_is_one_location: false, static_footprints: false, failed_try_lock_counts: false };
+    let broken = LabelRules {
+        guard_is_one_location: false,
+        static_footprints: false,
+        failed_try_lock_counts: false,
+        polls_wait: true,
+    };
     let mut run = program(text).with_rules(broken).start(Footprints::Static);
     let mut label = Label::default();
     let mut expect = |process: u32, expected: &str| {

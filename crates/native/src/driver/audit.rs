@@ -13,22 +13,8 @@ pub struct Audit {
     pub calls: BTreeMap<String, String>,
     /// What is to be refused if the name is that of a variable.
     pub doubts: Vec<(String, BuildError)>,
-}
-
-/// Inline assembly that does nothing under sequential consistency.
-const IDLE: [&str; 9] = ["", "nop", "pause", "rep; nop", "rep;nop", "rep nop", "mfence", "lfence", "sfence"];
-
-/// Why inline assembly is refused, unless it is idle. Newlines and tabs are escaped as in C or in LLVM.
-pub fn refusal_of_assembly(template: &str) -> Option<String> {
-    let lines = template.replace("\\0A", ";").replace("\\n", ";");
-    let plain = lines.replace("\\09", " ").replace("\\t", " ").to_lowercase();
-    let is_idle = IDLE.contains(&plain.trim_matches([' ', ';']));
-    (!is_idle).then(|| {
-        format!(
-            "inline assembly (`{template}`) is not supported: it can't be instrumented; use the compiler's \
-             built-in operations (`__atomic_...`)"
-        )
-    })
+    /// Whether there is inline assembly whose accesses are to be announced.
+    pub has_assembly: bool,
 }
 
 /// Why a function is refused that the program has asked not to be instrumented.

@@ -3,24 +3,30 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use super::assembly;
 use super::audit::Audit;
 use super::compiler::{Compiler, Family};
+use super::elf::SymbolNames;
+use super::inputs::Source;
 use super::redzones::add_redzones;
 use super::standard::Standard;
-use super::{BuildError, gimple, llvm, read, write};
+use super::{BuildError, gimple, llvm, read, verifier, write};
 
 /// How every file is compiled: as it is written, with places, for a shared object, library calls left alone.
 ///
-/// Character classes are asked for by calls (`__NO_CTYPE`), not by looking into tables of the C library.
+/// Character classes are asked for by calls (`__NO_CTYPE`), not by looking into tables of the C library. A call
+/// in the last place of a function is a call, so that its line is known.
 const COMMON: &str = "\
-    -O0 -g -fPIC -fno-builtin -fno-omit-frame-pointer -fno-stack-protector -fcf-protection=none \
+    -O0 -g -fPIC -fno-builtin -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-stack-protector \
+    -fcf-protection=none \
     -ftls-model=global-dynamic -U_FORTIFY_SOURCE -D__NO_CTYPE=1 -fsanitize=thread";
 
 /// Reads that clang leaves out because a write follows are announced; entries of functions are not. Indices
 /// of arrays whose size is known are checked: clang's `bounds` is more than that, and stops without a word.
+/// Calls of functions that could be replaced stay calls, as with gcc.
 const FOR_CLANG: &str = "\
     -mllvm -tsan-instrument-read-before-write=1 -mllvm -tsan-instrument-func-entry-exit=0 \
-    -fsanitize=array-bounds";
+    -fsanitize=array-bounds -fsemantic-interposition";
 const FOR_GCC: &str = "\
     -fdata-sections --param tsan-instrument-func-entry-exit=0 --param tsan-distinguish-volatile=1 \
     -fsanitize=bounds";
@@ -63,37 +69,50 @@ impl Language {
 pub struct SupportLibrary {
     name: &'static str,
     text: &'static str,
-    language: Language,
     /// One of these is in each name that it defines; none if the names are those in the text.
     markers: &'static [&'static str],
 }
 
 /// What there is.
-pub const SUPPORT: [SupportLibrary; 2] = [
+pub const SUPPORT: [SupportLibrary; 5] = [
     SupportLibrary {
         name: "library.cc",
         text: include_str!("support/library.cc"),
-        language: Language::Cxx,
         markers: &["_List_node_base", "_Rb_tree_", "_Prime_rehash_policy", "__atomic_futex_unsigned_base"],
     },
     SupportLibrary {
-        name: "library.c",
-        text: include_str!("support/library.c"),
-        language: Language::C,
-        markers: &[],
+        name: "random.cc",
+        text: include_str!("support/random.cc"),
+        markers: &["St13random_device"],
     },
+    SupportLibrary {
+        name: "cleanup.c",
+        text: include_str!("support/cleanup.c"),
+        markers: &["__pthread_register_cancel"],
+    },
+    SupportLibrary { name: "system.c", text: include_str!("support/system.c"), markers: &[] },
+    SupportLibrary { name: "library.c", text: include_str!("support/library.c"), markers: &[] },
 ];
 
 impl SupportLibrary {
     /// Whether it may define a name: where it may not, it need not be compiled.
     pub fn may_define(&self, name: &str) -> bool {
-        match self.language {
-            Language::C => {
-                self.text.contains(&format!("{name}(")) || self.text.contains(&format!(", {name},"))
-            }
-            Language::Cxx => self.markers.iter().any(|marker| name.contains(marker)),
+        match self.markers {
+            [] => self.text.lines().filter(|line| defines(line)).any(|line| mentions(line, name)),
+            markers => markers.iter().any(|marker| name.contains(marker)),
         }
     }
+}
+
+/// Whether a line of ours begins to define functions: its first word is in capitals.
+fn defines(line: &str) -> bool {
+    let word = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or_default();
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+}
+
+/// Whether a line has a name, as a word.
+fn mentions(line: &str, name: &str) -> bool {
+    line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(|word| word == name)
 }
 
 /// A file, compiled.
@@ -120,8 +139,52 @@ pub struct Toolchain<'d> {
 
 impl Toolchain<'_> {
     /// Compiles a file of the program.
-    pub fn compile(&self, source: &Path, name: &str) -> Result<Compiled, BuildError> {
-        self.compile_with(source, name, &self.flags)
+    pub fn compile(&self, source: &Source, name: &str) -> Result<Compiled, BuildError> {
+        let flags = self.flags_for(source);
+        let compiled = self.compile_with(source, name, &flags)?;
+        let atomic = |symbol: &String| verifier::is_atomic(symbol);
+        if SymbolNames::of(&compiled.object)?.functions.iter().any(atomic)
+            || verifier::mentions_atomic(&read_text(&source.path)?)
+        {
+            // The runtime is told when functions begin and end, since some are one step each.
+            let flags = [flags, vec!["-finstrument-functions".to_owned()]].concat();
+            return self.compile_with(source, name, &flags);
+        }
+        self.refuse_lost_errors(source, &flags, &compiled)?;
+        Ok(compiled)
+    }
+
+    /// An optimiser may remove calls of a function that does nothing, unless others could put another one in
+    /// its place. What the program calls so that it is noticed has to be there still.
+    fn refuse_lost_errors(
+        &self,
+        source: &Source,
+        flags: &[String],
+        compiled: &Compiled,
+    ) -> Result<(), BuildError> {
+        if !optimises(flags) {
+            return Ok(());
+        }
+        let mut command = self.compiler.command();
+        if let Some(directory) = &source.directory {
+            command.current_dir(directory);
+        }
+        command.args(flags).args(["-E", "-P"]).arg(&source.path);
+        let SymbolNames { functions, needed, .. } = SymbolNames::of(&compiled.object)?;
+        let is_there = functions.iter().chain(&needed).any(|name| verifier::plain(name) == verifier::ERROR);
+        if !is_there && run(command)?.lines().any(|line| mentions(line, verifier::ERROR)) {
+            return Err(BuildError::Unsupported(format!(
+                "{}: the compiler has removed `{}`; compile with -O0, or make it a function that is not static",
+                source.path.display(),
+                verifier::ERROR
+            )));
+        }
+        Ok(())
+    }
+
+    /// The options for a file: its own, and those for all.
+    pub fn flags_for(&self, source: &Source) -> Vec<String> {
+        [source.flags.as_slice(), &self.flags].concat()
     }
 
     /// Compiles library functions.
@@ -130,30 +193,39 @@ impl Toolchain<'_> {
         write(&source, support.text)?;
         // So that its places are told from those of the program, and are the same in every process.
         let elsewhere = format!("-ffile-prefix-map={}=/usr/lib/mazurka", self.directory.display());
-        Ok(self.compile_with(&source, support.name, &[elsewhere])?.object)
+        Ok(self.compile_with(&Source::plain(source), support.name, &[elsewhere])?.object)
     }
 
-    fn compile_with(&self, source: &Path, name: &str, flags: &[String]) -> Result<Compiled, BuildError> {
-        let mut command = self.compiler.command();
-        command.args(COMMON.split(' '));
-        if self.colour {
-            command.arg("-fdiagnostics-color=always");
-        }
-        if Language::of(source)? == Language::Cxx {
-            let prelude = self.directory.join("prelude.h");
+    fn compile_with(&self, source: &Source, name: &str, flags: &[String]) -> Result<Compiled, BuildError> {
+        let Source { path: source, directory, .. } = source;
+        let is_cxx = Language::of(source)? == Language::Cxx;
+        let prelude = self.directory.join("prelude.h");
+        if is_cxx {
             write(&prelude, include_str!("support/prelude.h"))?;
-            command.arg("-include").arg(prelude);
         }
+        let family = match self.compiler.family {
+            Family::Clang => FOR_CLANG,
+            Family::Gcc => FOR_GCC,
+        };
+        let command = || {
+            let mut command = self.compiler.command();
+            if let Some(directory) = directory {
+                command.current_dir(directory);
+            }
+            command.args(COMMON.split(' '));
+            if self.colour {
+                command.arg("-fdiagnostics-color=always");
+            }
+            if is_cxx {
+                command.arg("-include").arg(&prelude);
+            }
+            command.args(family.split(' ')).args(flags);
+            command
+        };
         let object = self.directory.join(format!("{name}.o"));
         let (audit, warnings) = match self.compiler.family {
-            Family::Clang => {
-                command.args(FOR_CLANG.split(' ')).args(flags);
-                self.with_clang(command, source, &object)?
-            }
-            Family::Gcc => {
-                command.args(FOR_GCC.split(' ')).args(flags);
-                with_gcc(command, source, &object)?
-            }
+            Family::Clang => self.with_clang(command(), source, &object, optimises(flags))?,
+            Family::Gcc => self.with_gcc(command, source, &object, optimises(flags))?,
         };
         add_redzones(&object)?;
         Ok(Compiled { object, audit, warnings })
@@ -165,24 +237,70 @@ impl Toolchain<'_> {
         mut command: Command,
         source: &Path,
         object: &Path,
+        optimised: bool,
     ) -> Result<(Audit, String), BuildError> {
         let code = object.with_extension("ll");
         command.args(["-S", "-emit-llvm", "-o"]).arg(&code).arg(source);
         let warnings = run(command)?;
         let audit = llvm::repair(&read_text(&code)?)?;
         write(&code, &audit.text)?;
+        let command = |what: &str| {
+            let mut command = self.compiler.command();
+            command.args([what, "-O0", "-fPIC", "-fdata-sections", "-Wno-override-module", "-o"]);
+            command
+        };
+        if audit.has_assembly {
+            let text = object.with_extension("s");
+            let mut command = command("-S");
+            command.arg(&text).arg(&code);
+            run(command)?;
+            self.assemble_announced(&text, object, optimised)?;
+        } else {
+            let mut command = command("-c");
+            command.arg(object).arg(&code);
+            run(command)?;
+        }
+        Ok((audit, warnings))
+    }
+
+    /// Assembles what the compiler wrote, after accesses of inline assembly were announced in it.
+    fn assemble_announced(&self, text: &Path, object: &Path, optimised: bool) -> Result<(), BuildError> {
+        write(text, assembly::announce(&read_text(text)?, optimised))?;
         let mut command = self.compiler.command();
-        command.args(["-c", "-O0", "-fPIC", "-fdata-sections", "-Wno-override-module", "-o"]);
-        command.arg(object).arg(&code);
-        run(command)?;
+        command.args(["-c", "-o"]).arg(object).arg(text);
+        run(command).map(drop)
+    }
+
+    /// Compiles, and looks through what gcc writes down of the code. Gives what was found there, and warnings.
+    fn with_gcc(
+        &self,
+        command: impl Fn() -> Command,
+        source: &Path,
+        object: &Path,
+        optimised: bool,
+    ) -> Result<(Audit, String), BuildError> {
+        let dump = object.with_extension("dump");
+        let mut first = command();
+        first.arg(format!("-fdump-tree-optimized-lineno={}", dump.display()));
+        first.args(["-c", "-o"]).arg(object).arg(source);
+        let warnings = run(first)?;
+        // A file without functions has no dump.
+        let audit = if dump.exists() { gimple::audit(&read_text(&dump)?)? } else { Audit::default() };
+        if audit.has_assembly {
+            let text = object.with_extension("s");
+            let mut second = command();
+            second.args(["-w", "-S", "-o"]).arg(&text).arg(source);
+            run(second)?;
+            self.assemble_announced(&text, object, optimised)?;
+        }
         Ok((audit, warnings))
     }
 
     /// The standard that files of a language are compiled for, as the compiler itself tells it.
-    pub fn standard(&self, language: Language) -> Result<Standard, BuildError> {
+    pub fn standard(&self, language: Language, flags: &[String]) -> Result<Standard, BuildError> {
         let name = if language == Language::C { "c" } else { "c++" };
         let mut command = self.compiler.command();
-        command.args(&self.flags).args(["-dM", "-E", "-x", name, "/dev/null"]);
+        command.args(flags).args(["-dM", "-E", "-x", name, "/dev/null"]);
         let standard = Standard::of_macros(language, &run(command)?);
         standard.ok_or_else(|| "the compiler does not tell which standard it follows".to_owned().into())
     }
@@ -212,15 +330,10 @@ impl Toolchain<'_> {
     }
 }
 
-/// Compiles, and looks through what gcc writes down of the code. Gives what was found there, and warnings.
-fn with_gcc(mut command: Command, source: &Path, object: &Path) -> Result<(Audit, String), BuildError> {
-    let dump = object.with_extension("dump");
-    command.arg(format!("-fdump-tree-optimized-lineno={}", dump.display()));
-    command.args(["-c", "-o"]).arg(object).arg(source);
-    let warnings = run(command)?;
-    // A file without functions has no dump.
-    let audit = if dump.exists() { gimple::audit(&read_text(&dump)?)? } else { Audit::default() };
-    Ok((audit, warnings))
+/// Whether options ask for optimisation: the last that says so decides.
+fn optimises(flags: &[String]) -> bool {
+    let level = flags.iter().rev().find(|flag| flag.starts_with("-O"));
+    level.is_some_and(|level| level != "-O0")
 }
 
 /// Runs a command to its end, and gives what it said.

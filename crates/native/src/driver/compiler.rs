@@ -42,7 +42,15 @@ impl Compiler {
     /// If there is none, or the one that is named will not do.
     pub fn find(asked: Option<&str>) -> Result<Compiler, BuildError> {
         let named = asked.map(|name| (name.to_owned(), "--cc"));
-        let from_environment = || Some((std::env::var("CC").ok()?, "the environment variable CC"));
+        // In a build that was told to use it, that is `mazurka cc`.
+        let is_ours = |name: &String| {
+            let program = name.split_whitespace().next().and_then(|word| word.rsplit('/').next());
+            program == Some("mazurka")
+        };
+        let from_environment = || {
+            let name = std::env::var("CC").ok().filter(|name| !is_ours(name))?;
+            Some((name, "the environment variable CC"))
+        };
         let named = named.or_else(from_environment).filter(|(name, _)| !name.trim().is_empty());
         if let Some((name, who)) = named {
             return Compiler::named(&name).map_err(|why| format!("{who} names `{name}`, {why}").into());

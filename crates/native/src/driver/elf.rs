@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use object::elf::R_X86_64_PLT32;
 use object::read::elf::ElfFile64;
 use object::{
-    LittleEndian, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SymbolKind,
-    SymbolSection,
+    LittleEndian, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationFlags, RelocationTarget,
+    SymbolKind, SymbolSection,
 };
 
-use super::{read, standard, write};
+use super::{read, standard, verifier, write};
 
 /// A compiled file.
 pub type ElfFile<'data> = ElfFile64<'data, LittleEndian>;
@@ -30,6 +31,12 @@ pub struct SymbolNames {
     pub needed: BTreeSet<String>,
     /// The names of variables, also of those that no other file sees.
     pub variables: BTreeSet<String>,
+    /// Of those that it defines, those that others may define too, and better.
+    pub weak: BTreeSet<String>,
+    /// Those that are called: functions.
+    pub called: BTreeSet<String>,
+    /// The functions that it defines, also those that no other file sees.
+    pub functions: BTreeSet<String>,
 }
 
 impl SymbolNames {
@@ -38,8 +45,15 @@ impl SymbolNames {
     /// # Errors
     /// If it is no such file.
     pub fn of(path: &Path) -> Result<SymbolNames, String> {
-        let bytes = read(path)?;
-        let file = parse(&bytes, path)?;
+        SymbolNames::in_bytes(&read(path)?, path)
+    }
+
+    /// Of a compiled file that was read.
+    ///
+    /// # Errors
+    /// If it is no such file.
+    pub fn in_bytes(bytes: &[u8], path: &Path) -> Result<SymbolNames, String> {
+        let file = parse(bytes, path)?;
         let mut names = SymbolNames::default();
         for symbol in file.symbols() {
             let Ok(name) = symbol.name() else { continue };
@@ -47,8 +61,14 @@ impl SymbolNames {
                 // Variables of functions have a number behind their names.
                 names.variables.insert(name.split('.').next().unwrap_or_default().to_owned());
             }
+            if symbol.kind() == SymbolKind::Text && symbol.is_definition() {
+                names.functions.insert(name.to_owned());
+            }
             if !(symbol.is_global() || symbol.is_undefined()) {
                 continue;
+            }
+            if symbol.is_weak() {
+                names.weak.insert(name.to_owned());
             }
             match symbol.section() {
                 SymbolSection::Undefined if !name.is_empty() => names.needed.insert(name.to_owned()),
@@ -56,9 +76,29 @@ impl SymbolNames {
                 _ => names.defined.insert(name.to_owned()),
             };
         }
+        let calls = file.sections().flat_map(|section| section.relocations());
+        for (_, relocation) in calls.filter(|(_, relocation)| relocation.flags() == CALL) {
+            let RelocationTarget::Symbol(symbol) = relocation.target() else { continue };
+            let name = file.symbol_by_index(symbol).ok().and_then(|symbol| symbol.name().ok());
+            names.called.extend(name.map(str::to_owned));
+        }
         Ok(names)
     }
+
+    /// Adds what another file has.
+    pub fn add(&mut self, other: SymbolNames) {
+        let SymbolNames { defined, needed, variables, weak, called, functions } = other;
+        self.defined.extend(defined);
+        self.needed.extend(needed);
+        self.variables.extend(variables);
+        self.weak.extend(weak);
+        self.called.extend(called);
+        self.functions.extend(functions);
+    }
 }
+
+/// How a call of a function elsewhere is filled in.
+const CALL: RelocationFlags = RelocationFlags::Elf { r_type: R_X86_64_PLT32 };
 
 /// What the runtime has to know of a shared object. Addresses are relative to where it is loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,7 +111,14 @@ pub struct Contents {
     pub unwinds: bool,
     /// The text in the section for the standards that it was compiled for.
     pub standards: String,
+    /// Whether the program may ask what time it is.
+    pub has_clock: bool,
+    /// The functions that are one step each.
+    pub atomic: Vec<u64>,
 }
+
+/// What is defined if the program may ask what time it is.
+pub const HAS_CLOCK: &str = "mazurka_has_clock";
 
 impl Contents {
     /// Of a shared object.
@@ -88,7 +135,15 @@ impl Contents {
         let unwinds = file.symbols().any(|symbol| symbol.name() == Ok("__gxx_personality_v0"));
         let standards = file.section_by_name(standard::SECTION).and_then(|section| section.data().ok());
         let standards = String::from_utf8_lossy(standards.unwrap_or_default()).into_owned();
-        Ok(Contents { constructors, destructors, unwinds, standards })
+        let has_clock = file.symbols().any(|symbol| symbol.name() == Ok(HAS_CLOCK));
+        let is_atomic = |name: &str| verifier::is_atomic(name);
+        let atomic = file
+            .symbols()
+            .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition())
+            .filter(|symbol| symbol.name().is_ok_and(is_atomic))
+            .map(|symbol| symbol.address())
+            .collect();
+        Ok(Contents { constructors, destructors, unwinds, standards, has_clock, atomic })
     }
 }
 

@@ -4,7 +4,7 @@
 //! and what they keep for themselves nobody would put back between executions. So a function is let through
 //! only if it does neither; some are given in an instrumented form (`support`); all others are refused.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Functions that work on their arguments alone, or only on the frame of their caller, or read constant
 /// tables; separated by spaces, as in the tables below.
@@ -39,17 +39,16 @@ const MATH: &str = "\
     nearbyint nextafter nexttoward pow remainder rint round scalbln scalbn sin sinh sqrt tan tanh tgamma \
     trunc __fpclassify __signbit __isinf __isnan __finite isinf isnan finite";
 
+/// Why nothing is done with signals.
+const SIGNALS: &str = "signals can't be modelled; call the handler from a thread instead";
+
 /// Families of functions, by their names (see [`matches`]), and why they are refused.
 const REFUSED: &[(&str, &str)] = &[
     (
         "fork vfork _Fork clone exec* posix_spawn* system popen wait waitpid wait3 wait4",
         "a checked program is one process; model the other one as a thread",
     ),
-    (
-        "signal sigaction raise kill tgkill alarm setitimer sigprocmask sigwait* sigqueue pthread_kill \
-         pthread_sigmask pause timer_* signalfd",
-        "signals can't be modelled; call the handler from a thread instead",
-    ),
+    ("raise kill tgkill setitimer sigwait* sigqueue pthread_kill pause timer_* signalfd", SIGNALS),
     (
         "open open64 openat creat close read pread* pwrite* readv writev lseek* stat* fstat* lstat* \
          fopen* freopen* fdopen fclose fread fgets fgetc getc getchar getline getdelim gets ungetc scanf \
@@ -64,22 +63,12 @@ const REFUSED: &[(&str, &str)] = &[
         "the network is not modelled; put a queue in its place",
     ),
     (
-        "time clock gettimeofday clock_* times ftime localtime* gmtime* mktime strftime ctime* asctime* \
-         difftime timespec_get _ZNSt6chrono*",
-        "what it gives differs from execution to execution; pass the time in",
+        "clock_settime settimeofday clock_adjtime times ftime _ZNSt6chrono*",
+        "of the modelled clock there are the usual functions; use clock_gettime",
     ),
     (
-        "rand* srand* random* srandom* drand48 lrand48 mrand48 getrandom getentropy arc4random* \
-         _ZNSt13random_device*",
-        "what it gives differs from execution to execution; use __VERIFIER_nondet_int() or a generator \
-         of your own",
-    ),
-    (
-        "__tsan_atomic128* __atomic_load_16 __atomic_store_16 __atomic_exchange_16 \
-         __atomic_compare_exchange_16 __atomic_fetch_add_16 __atomic_fetch_sub_16 __atomic_fetch_and_16 \
-         __atomic_fetch_or_16 __atomic_fetch_xor_16 __atomic_load __atomic_store __atomic_exchange \
-         __atomic_compare_exchange",
-        "atomic operations on more than 8 bytes are not instrumented; pack it into 8 bytes, or use a lock",
+        "drand48 lrand48 mrand48 erand48 initstate* setstate* arc4random_buf",
+        "what it gives differs from execution to execution; use rand() or __VERIFIER_nondet_int()",
     ),
     (
         "dlopen dlsym dlclose dlmopen dladdr",
@@ -100,6 +89,11 @@ const REFUSED: &[(&str, &str)] = &[
     ),
 ];
 
+/// What programs tell other tools, for which there is nothing to do: whatever orders accesses is seen.
+const HINTS: &str = "\
+    Annotate* RunningOnValgrind ValgrindSlowdown __tsan_acquire __tsan_release __tsan_mutex_* \
+    __tsan_set_fiber_name __sanitizer_* __lsan_* __asan_poison_memory_region __asan_unpoison_memory_region";
+
 /// What is to become of a function that a program needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
@@ -107,39 +101,20 @@ pub enum Judgement {
     Harmless,
     /// It is part of the C++ library or of the compiler's, which are linked in.
     Linked,
+    /// To call it is to do nothing.
+    Hint,
     /// It may not be called, for this reason.
     Refused(&'static str),
 }
 
-/// The clock that waits of C++ with a time ask, as the linker knows it and as gcc's intermediate code does.
-const CLOCK: [&str; 2] = ["_ZNSt6chrono3_V212steady_clock3nowEv", "std::chrono::_V2::steady_clock::now"];
+/// What tells the time.
+const CLOCKS: &str = "\
+    time clock clock_gettime gettimeofday timespec_get __clock_gettime \
+    _ZNSt6chrono3_V212steady_clock3nowEv _ZNSt6chrono3_V212system_clock3nowEv";
 
-/// The files of the C++ library that ask for the time only to know whether a wait timed out.
-const WAITING: [&str; 5] =
-    ["/condition_variable:", "/mutex:", "/shared_mutex:", "/future:", "/bits/atomic_futex.h:"];
-
-fn only_waits(place: &str) -> bool {
-    place.contains("/include/c++/") && WAITING.iter().any(|file| place.contains(file))
-}
-
-/// Notes where a function is called: the first place, but of the clock one that does not only wait, if any.
-pub fn note_call(calls: &mut BTreeMap<String, String>, name: &str, place: impl FnOnce() -> String) {
-    match calls.get(name) {
-        Some(known) if !(CLOCK.contains(&name) && only_waits(known)) => {}
-        known => {
-            let place = place();
-            if known.is_none() || !only_waits(&place) {
-                calls.insert(name.to_owned(), place);
-            }
-        }
-    }
-}
-
-/// Where the program asks for the time other than to wait for so long, if it does; empty if not known.
-pub fn asks_for_time(needed: &BTreeSet<String>, calls: &BTreeMap<String, String>) -> Option<String> {
-    let place = CLOCK.iter().find_map(|name| calls.get(*name));
-    (needed.contains(CLOCK[0]) && !place.is_some_and(|place| only_waits(place)))
-        .then(|| place.cloned().unwrap_or_default())
+/// Whether a program that needs these names may ask what time it is.
+pub fn asks_for_time(needed: &BTreeSet<String>) -> bool {
+    CLOCKS.split(' ').any(|name| needed.contains(name))
 }
 
 /// Judges a name that neither the program nor the runtime nor the support defines.
@@ -148,6 +123,9 @@ pub fn judge(name: &str) -> Judgement {
         return Judgement::Harmless;
     }
     let refused = |names: &str| names.split(' ').any(|pattern| matches(pattern, name));
+    if refused(HINTS) {
+        return Judgement::Hint;
+    }
     if let Some((_, why)) = REFUSED.iter().find(|(names, _)| refused(names)) {
         return Judgement::Refused(why);
     }
@@ -187,6 +165,21 @@ pub fn readable(name: &str) -> String {
         }
     }
     if parts.is_empty() { name.to_owned() } else { parts.join("::") }
+}
+
+/// What a program can do that needs a function all the same.
+pub fn remedy(name: &str) -> String {
+    let own = "which is used in its place";
+    match name.starts_with("_Z") {
+        true => format!("or give a stub: define `{}` in a file of the program, {own}", readable(name)),
+        false => format!("or give a stub: a function `{name}` in a file of the program, {own}"),
+    }
+}
+
+/// Whether a name that is refused is known to be that of a function, and not of a variable.
+pub fn is_known_function(name: &str) -> bool {
+    !name.starts_with("_ZT")
+        && REFUSED.iter().any(|(names, _)| names.split(' ').any(|one| matches(one, name)))
 }
 
 /// Whether a name is among those of a table.
@@ -247,12 +240,13 @@ mod tests {
         {
             assert_eq!(judge(name), Judgement::Linked, "{name}");
         }
+        assert_eq!(judge("AnnotateHappensBefore"), Judgement::Hint);
         for (name, why) in [
             ("fork", "one process"),
             ("execvp", "one process"),
             ("fopen64", "files"),
             ("recvfrom", "network"),
-            ("_ZNSt6chrono3_V212steady_clock3nowEv", "execution to execution"),
+            ("_ZNSt6chrono5tzdb3nowEv", "modelled clock"),
             ("_ZNSt13basic_filebufIcSt11char_traitsIcEEC1Ev", "files"),
             ("frobnicate", "neither"),
             ("__helper", "neither"),

@@ -6,8 +6,8 @@
 //!   bytes, wide vectors) get an announcement of a range;
 //! * structures that are passed by value in memory are copied by the backend, after the last chance to
 //!   announce it: they are copied, announced, to a place of the caller's own first, and that place is passed;
-//! * what can't be repaired is refused where it stands: inline assembly that does something, functions that
-//!   are marked so that they are not instrumented, atomic operations that the instrumentation does not know.
+//! * what can't be repaired is refused where it stands: functions that are marked so that they are not
+//!   instrumented, atomic operations that the instrumentation does not know.
 
 mod places;
 mod text;
@@ -18,8 +18,8 @@ use places::DebugLocations;
 use text::{callee_and_arguments, closing, fields, plain_name, quoted, type_and_rest};
 
 use super::BuildError;
-use super::audit::{Audit, refusal_of_assembly, refusal_of_exempt};
-use super::library::note_call;
+use super::assembly;
+use super::audit::{Audit, refusal_of_exempt};
 
 /// Types that the instrumentation always announces, or knows why not.
 const ANNOUNCED: [&str; 11] =
@@ -43,8 +43,14 @@ pub fn repair(module: &str) -> Result<Audit, BuildError> {
         .filter(|line| line.starts_with("attributes #") && line.contains("sanitize_thread"))
         .filter_map(|line| line.split(' ').nth(1))
         .collect();
-    let mut repairer =
-        Repairer { places, instrumented, text: String::new(), copies: 0, calls: BTreeMap::new() };
+    let mut repairer = Repairer {
+        places,
+        instrumented,
+        text: String::new(),
+        copies: 0,
+        calls: BTreeMap::new(),
+        has_assembly: false,
+    };
     let mut lines = module.lines();
     while let Some(line) = lines.next() {
         if line.starts_with("define ") {
@@ -54,7 +60,7 @@ pub fn repair(module: &str) -> Result<Audit, BuildError> {
             repairer.outside(line)?;
         }
     }
-    let Repairer { mut text, calls, .. } = repairer;
+    let Repairer { mut text, calls, has_assembly, .. } = repairer;
     for declaration in [
         "declare void @__tsan_read_range(ptr, i64)\n",
         "declare void @__tsan_write_range(ptr, i64)\n",
@@ -66,7 +72,7 @@ pub fn repair(module: &str) -> Result<Audit, BuildError> {
             text += declaration;
         }
     }
-    Ok(Audit { text, calls, doubts: Vec::new() })
+    Ok(Audit { text, calls, doubts: Vec::new(), has_assembly })
 }
 
 struct Repairer<'a> {
@@ -78,6 +84,7 @@ struct Repairer<'a> {
     copies: usize,
     /// Where functions are called first.
     calls: BTreeMap<String, String>,
+    has_assembly: bool,
 }
 
 /// A function while it is rewritten.
@@ -179,7 +186,7 @@ impl Repairer<'_> {
                 }
             }
             // What clang has replaced by a call stays behind it, although nobody uses it.
-            "load" if body.has_loaded(rest) => {}
+            "load" if body.has_loaded(rest) => return Ok(without_call(line)),
             "load" | "store" | "atomicrmw" | "cmpxchg" | "fence" => {
                 return Err(
                     self.refuse(line, "this atomic operation is of a kind that clang does not instrument")
@@ -222,7 +229,7 @@ impl Repairer<'_> {
 
     fn call(&mut self, line: &str, operation: &str, body: &mut Body) -> Result<Option<String>, BuildError> {
         let Some((callee, arguments)) = callee_and_arguments(operation) else {
-            self.assembly(line, operation)?;
+            self.assembly(operation);
             return Ok(None);
         };
         let name = plain_name(callee);
@@ -236,7 +243,8 @@ impl Repairer<'_> {
             }
         } else if callee.starts_with('@') {
             let places = &self.places;
-            note_call(&mut self.calls, name, || places.of_line(line).unwrap_or_default());
+            let place = || places.of_line(line).unwrap_or_default();
+            self.calls.entry(name.to_owned()).or_insert_with(place);
         }
         if arguments.contains("byval(") {
             return self.by_value(line, operation, arguments, body).map(Some);
@@ -244,10 +252,9 @@ impl Repairer<'_> {
         Ok(None)
     }
 
-    fn assembly(&self, line: &str, operation: &str) -> Result<(), BuildError> {
-        let Some((_, assembly)) = operation.split_once(" asm ") else { return Ok(()) };
-        let refusal = refusal_of_assembly(quoted(assembly).unwrap_or_default());
-        refusal.map_or(Ok(()), |why| Err(self.refuse(line, &why)))
+    fn assembly(&mut self, operation: &str) {
+        let Some((_, assembly)) = operation.split_once(" asm ") else { return };
+        self.has_assembly |= assembly::is_active(quoted(assembly).unwrap_or_default());
     }
 
     /// Passes copies of structures that are passed by value, so that the copying is announced.
@@ -297,6 +304,16 @@ fn operation(line: &str) -> &str {
         Some((name, operation)) if name.starts_with('%') => operation,
         _ => line,
     }
+}
+
+/// An atomic load that is left behind and that no processor has would become a call, and so another step: none
+/// of its own if it is a plain one.
+fn without_call(line: &str) -> Option<String> {
+    let (begin, rest) = line.split_once("load atomic i128, ptr ")?;
+    let (address, rest) = rest.split_once(", align")?;
+    let (address, _order) = address.rsplit_once(' ')?;
+    let address = address.split(" syncscope").next().unwrap_or(address);
+    Some(format!("{begin}load i128, ptr {address}, align{rest}"))
 }
 
 /// How many bytes an access of a type touches. Of an integer those that have its bits: bit-fields of 24 bits
@@ -357,6 +374,9 @@ mod tests {
         let load = "  %3 = load atomic i32, ptr @x seq_cst, align 4";
         assert!(repaired(&format!("{call}{load}")).is_ok());
         assert!(repaired(load).unwrap_err().contains("atomic operation"));
+        let wide = |text: &str| text.replace("i32 ", "i128 ").replace("i32,", "i128,").replace("32_", "128_");
+        let text = repaired(&format!("{}{}", wide(call), wide(load))).unwrap();
+        assert!(text.contains("%3 = load i128, ptr @x, align 4\n"), "{text}");
     }
 
     #[test]
@@ -378,10 +398,6 @@ mod tests {
     #[test]
     fn what_can_not_be_repaired_is_refused() {
         for (body, why) in [
-            (
-                r#"  call void asm sideeffect "lock incl $0", "=*m"(ptr elementtype(i32) @x)"#,
-                "inline assembly",
-            ),
             ("  %1 = atomicrmw fadd ptr @d, double 1.0 seq_cst, align 8", "atomic operation"),
             (
                 "  call void @llvm.masked.store.v8i32.p0(<8 x i32> %1, ptr @v, i32 4, <8 x i1> %2)",
@@ -397,8 +413,8 @@ mod tests {
     }
 
     #[test]
-    fn idle_assembly_may_stay() {
-        for template in ["", "pause", "rep; nop", "mfence\\0A\\09"] {
+    fn known_assembly_may_stay() {
+        for template in ["", "pause", "rep; nop", "lock incl $0\\0A\\09"] {
             let body = format!(r#"  call void asm sideeffect "{template}", "~{{memory}}"()"#);
             assert!(repaired(&body).is_ok(), "{template}");
         }

@@ -15,10 +15,18 @@ fn compilers() -> Vec<String> {
 
 /// Defines what the tests' programs call, as the runtime's stub does.
 fn stub() -> String {
-    let mut names: Vec<String> =
-        ["__tsan_init", "__tsan_memcpy", "__tsan_memmove", "__tsan_memset", "memcpy", "memset", "malloc"]
-            .map(str::to_owned)
-            .to_vec();
+    let mut names: Vec<String> = [
+        "mazurka_refused",
+        "__tsan_init",
+        "__tsan_memcpy",
+        "__tsan_memmove",
+        "__tsan_memset",
+        "memcpy",
+        "memset",
+        "malloc",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     for way in ["read", "write"] {
         for size in ["1", "2", "4", "8", "16", "_range"] {
             names.push(format!("__tsan_{way}{size}"));
@@ -82,25 +90,29 @@ fn what_is_not_supported_is_refused_by_name_and_place() {
     for compiler in compilers() {
         for (text, place, what) in [
             (
-                "#include <unistd.h>\nint main(void) { return fork(); }",
-                "program.c:2:",
-                "calls `fork`, which is not supported",
-            ),
-            (
-                "int x;\nint main(void) { __asm__ volatile(\"lock incl %0\" : \"+m\"(x)); return x; }",
-                "program.c:2:",
-                "inline assembly",
-            ),
-            (
                 "int x;\n__attribute__((no_sanitize(\"thread\"))) int f(void) { return x; }\nint main(void) { return f(); }",
                 "program.c:2:",
                 "the function `f` is marked",
             ),
-            ("int g(void);\nint main(void) { return g(); }", "program.c:2:", "calls `g`"),
+            ("extern int g;\nint main(void) { return g; }", "", "calls `g`"),
             ("int f(void) { return 0; }", "", "no function `main`"),
         ] {
             let why = refused(&compiler, text);
             assert!(why.contains(place) && why.contains(what), "{compiler}: {why}");
+        }
+    }
+}
+
+#[test]
+fn a_function_that_is_not_there_is_refused_only_when_it_is_called() {
+    for compiler in compilers() {
+        for text in [
+            "#include <unistd.h>\nint main(void) { return fork(); }",
+            "int g(void);\nint main(void) { return g(); }",
+            "#include <fcntl.h>\nint (*pointer)(const char *, int, ...) = open; int main(void) { return !pointer; }",
+        ] {
+            let built = built(&compiler, "program.c", text);
+            assert!(built.is_ok(), "{compiler}: {text}: {built:?}");
         }
     }
 }

@@ -2,8 +2,8 @@
 //! program's own memory.
 //!
 //! The compiler announces accesses of memory (`-fsanitize=thread`), and calls of the C library that matter
-//! are bound to functions of ours ([`system::stubs`]). A thread runs until it comes to something that others
-//! can notice, leaves word of it and suspends itself ([`threads::arrive`]). The scheduler ([`threads::run`])
+//! are bound to functions of ours (`system::stubs`). A thread runs until it comes to something that others
+//! can notice, leaves word of it and suspends itself (`threads::arrive`). The scheduler (`threads::run`)
 //! takes the step when the search says so and resumes the thread, which runs on to its next operation. What
 //! is unsafe is in the modules that say so, each with its invariants.
 
@@ -24,11 +24,14 @@ fn interposed() -> Vec<system::stubs::Stub> {
     let mut list = Vec::new();
     memory::access::interposed(&mut list);
     sync::atomic::interposed(&mut list);
+    sync::assembly::interposed(&mut list);
+    sync::wide::interposed(&mut list);
     memory::heap::interposed(&mut list);
     system::exit::interposed(&mut list);
     memory::tls::interposed(&mut list);
     sync::threads::interposed(&mut list);
     sync::mutex::interposed(&mut list);
+    sync::several::interposed(&mut list);
     sync::condition::interposed(&mut list);
     sync::locks::interposed(&mut list);
     sync::semaphore::interposed(&mut list);

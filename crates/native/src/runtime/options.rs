@@ -63,6 +63,9 @@ pub struct Options {
     pub snapshots: bool,
     /// How much CPU time a thread may use between two operations.
     pub patience: Duration,
+    /// What is tried of the values of `__VERIFIER_nondet_int` and its kin, which have too many; if nothing is,
+    /// a program that calls them is refused.
+    pub nondet: Vec<i64>,
     /// What `main` is given besides the name of the program.
     pub arguments: Vec<String>,
     /// Tells places and names to people.
@@ -80,6 +83,7 @@ impl Default for Options {
             self_check: 1 << 10,
             snapshots: true,
             patience: Duration::from_secs(10),
+            nondet: Vec::new(),
             arguments: Vec::new(),
             symbols: None,
         }
@@ -119,10 +123,21 @@ impl Native {
         runtime.search.has_waits && !runtime.search.options.spurious_wakeups
     }
 
+    /// Who was left in a loop that waits when the program had ended, and where: one whom
+    /// `--main-exits=thread` would have told of.
+    pub fn left_spinning(&self) -> Option<&str> {
+        super::threads::run::open(&self.runtime).search.left_spinning.as_deref()
+    }
+
     /// The rule for release sequences by which data races were looked for, if it made a difference which one.
     pub fn release_rule(&self) -> Option<&ReleaseSequences> {
         let decided = super::threads::run::open(&self.runtime).execution.races.stored_after_release;
         decided.then_some(&self.release_sequences)
+    }
+
+    /// What was given values of some of many, if something was: then not everything was looked at.
+    pub fn sampled(&self) -> Option<&'static str> {
+        super::threads::run::open(&self.runtime).search.sampled
     }
 
     /// What the program does that is not supported, if an execution has come to it. The search has ended
@@ -140,9 +155,11 @@ pub fn load(built: &Built, options: Options) -> Result<Native, String> {
     let mut image = Image::load(&built.object)?;
     image.unwinds = built.unwinds;
     let at = |offset: &u64| image.base + *offset as usize;
+    let atomic = built.atomic.iter().map(at).collect();
     let (init, fini) = (built.init_array.iter().map(at).collect(), built.fini_array.iter().map(at).collect());
     let mut runtime = Runtime::new(image, options)?;
     (runtime.search.init, runtime.search.fini) = (init, fini);
+    (runtime.search.has_clock, runtime.search.atomic_functions) = (built.has_clock, atomic);
     runtime.mark_redzones();
     // SAFETY: the function has no conditions.
     runtime.search.errno = unsafe { libc::__errno_location() };

@@ -12,13 +12,14 @@ pub struct Allocation {
 const FUNCTIONS: [&str; 6] = ["malloc", "calloc", "realloc", "reallocarray", "aligned_alloc", "memalign"];
 
 impl Allocation {
-    /// Of a line; nothing if it allocates nothing, or more than once.
-    pub fn of(line: &str) -> Option<Allocation> {
+    /// Of a line; nothing if it allocates nothing, or more than once. A function of the program may allocate
+    /// for its callers.
+    pub fn of(line: &str, own: Option<&str>) -> Option<Allocation> {
         let line = line.split("//").next().unwrap_or_default();
         let calls: Vec<(usize, &str)> = words(line)
             .filter(|&(at, word)| {
                 let called = line[at + word.len()..].trim_start().starts_with('(');
-                word == "new" || FUNCTIONS.contains(&word) && called
+                word == "new" || (FUNCTIONS.contains(&word) || Some(word) == own) && called
             })
             .collect();
         let &[(at, word)] = calls.as_slice() else { return None };
@@ -108,11 +109,14 @@ mod tests {
             ("  values = new int[8];", Some("values"), Some("int")),
             ("  list = new std::vector<int>;", Some("list"), None),
         ] {
-            let found = Allocation::of(line).unwrap_or_else(|| panic!("{line}"));
+            let found = Allocation::of(line, None).unwrap_or_else(|| panic!("{line}"));
             assert_eq!((found.variable.as_deref(), found.kind.as_deref()), (variable, kind), "{line}");
         }
         for line in ["a = malloc(1), b = malloc(2);", "x = y;", "renew(x);", "", "é = mallocé(1)"] {
-            assert_eq!(Allocation::of(line), None, "{line}");
+            assert_eq!(Allocation::of(line, None), None, "{line}");
         }
+        let own = Allocation::of("  t = xmalloc(sizeof(struct task));", Some("xmalloc"));
+        let names = own.map(|found| (found.variable, found.kind));
+        assert_eq!(names, Some((Some("t".to_owned()), Some("task".to_owned()))));
     }
 }

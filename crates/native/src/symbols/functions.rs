@@ -1,9 +1,14 @@
 //! Functions and their variables: where on the stack a variable is while its function runs.
 
-use gimli::{AttributeValue, DebuggingInformationEntry, Operation, X86_64};
+use std::collections::HashMap;
+
+use gimli::{AttributeValue, DebuggingInformationEntry, Operation, UnitOffset, X86_64};
 
 use super::Bytes;
-use super::types::{TypeId, Types, UnitReader};
+use super::types::{TypeId, Types, UnitReader, reference};
+
+/// Classes of the C++ library that allocate what they were given.
+const ALLOCATORS: [&str; 2] = ["__new_allocator<", "new_allocator<"];
 
 /// A function, as far as its variables have places relative to the frame pointer.
 #[derive(Debug)]
@@ -12,6 +17,8 @@ pub struct Function {
     /// From `rbp` to what the places of variables are relative to.
     base: i64,
     pub(super) locals: Vec<Local>,
+    /// What it allocates, if it is one of the C++ library that was made to allocate one thing.
+    pub(super) allocates: Option<(String, TypeId)>,
 }
 
 /// A variable or parameter of a function.
@@ -46,6 +53,10 @@ pub struct Scopes {
     open: Vec<(isize, (u64, u64))>,
     /// The function that is being read: its depth and its number.
     function: Option<(isize, usize)>,
+    /// The classes around the entry that allocate what they were given, with how deep they are.
+    allocators: Vec<(isize, UnitOffset)>,
+    /// Their functions, by the entry that declares one.
+    allocating: HashMap<UnitOffset, UnitOffset>,
 }
 
 impl Scopes {
@@ -55,6 +66,9 @@ impl Scopes {
             self.open.pop();
         }
         self.function = self.function.filter(|function| function.0 < depth);
+        while self.allocators.last().is_some_and(|class| class.0 >= depth) {
+            self.allocators.pop();
+        }
     }
 }
 
@@ -69,10 +83,23 @@ impl UnitReader<'_> {
     ) {
         match entry.tag() {
             gimli::DW_TAG_subprogram => {
+                if let Some(&(_, class)) = scopes.allocators.last()
+                    && self.text(entry, gimli::DW_AT_name).as_deref() == Some("allocate")
+                {
+                    scopes.allocating.insert(entry.offset(), class);
+                }
                 if let (Some(range), Some(base)) = (self.range(entry), self.frame_base(entry)) {
                     scopes.open.push((entry.depth(), range));
                     scopes.function = Some((entry.depth(), functions.len()));
-                    functions.push(Function { range, base, locals: Vec::new() });
+                    let template = self.allocating_template(entry, scopes);
+                    let allocates = template.and_then(|template| self.allocates(types, template));
+                    functions.push(Function { range, base, locals: Vec::new(), allocates });
+                }
+            }
+            gimli::DW_TAG_class_type | gimli::DW_TAG_structure_type => {
+                let name = self.text(entry, gimli::DW_AT_name).unwrap_or_default();
+                if ALLOCATORS.iter().any(|allocator| name.starts_with(allocator)) {
+                    scopes.allocators.push((entry.depth(), entry.offset()));
                 }
             }
             gimli::DW_TAG_lexical_block => {
@@ -92,6 +119,20 @@ impl UnitReader<'_> {
             }
             _ => {}
         }
+    }
+
+    /// The template that says what a function allocates: that of its class, or its own.
+    fn allocating_template(
+        &self,
+        entry: &DebuggingInformationEntry<Bytes>,
+        scopes: &Scopes,
+    ) -> Option<UnitOffset> {
+        let declared = reference(entry, gimli::DW_AT_specification);
+        let class = declared.and_then(|declared| scopes.allocating.get(&declared).copied());
+        class.or_else(|| {
+            let name = self.text(entry, gimli::DW_AT_name)?;
+            name.starts_with("make_unique<").then(|| entry.offset())
+        })
     }
 
     fn range(&self, entry: &DebuggingInformationEntry<Bytes>) -> Option<(u64, u64)> {

@@ -28,8 +28,11 @@ pub enum Storage {
     },
     /// Part of a block of the heap.
     Allocated {
-        /// Where the call that allocated it returned to, relative to where the object is loaded.
+        /// Where the call that allocated it, or of a function that did, returned to, relative to where the
+        /// object is loaded.
         place: u64,
+        /// The same within the function that was called there; as `place` if that is none of the program's.
+        callee: u64,
         /// The size of the block.
         size: u64,
         /// Where in the block.

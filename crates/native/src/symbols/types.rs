@@ -44,6 +44,8 @@ pub struct Member {
     pub offset: u64,
     /// What it is.
     pub kind: TypeId,
+    /// Of a bit-field, which has no address of its own: how many bytes have bits of it.
+    pub bits: Option<u64>,
 }
 
 /// A type.
@@ -90,6 +92,14 @@ impl Types {
         }
     }
 
+    /// Whether the last member of a record is an array that is as long as its memory.
+    pub fn ends_in_array(&self, id: TypeId) -> bool {
+        let Some(Type { kind: Kind::Record(members), .. }) = self.get(id) else { return false };
+        let last = members.iter().max_by_key(|member| member.offset);
+        let is_open = |kind: &Type| matches!(kind.kind, Kind::Array(_)) && kind.size == 0;
+        last.is_some_and(|last| self.get(last.kind).is_some_and(is_open))
+    }
+
     /// The types of a name.
     pub fn named(&self, name: &str) -> &[TypeId] {
         self.names.get(name).map_or(&[], Vec::as_slice)
@@ -128,7 +138,13 @@ impl Types {
                     (id, offset) = (*element, offset % each);
                 }
                 Kind::Record(members) => {
-                    let Some(member) = self.member(members, offset, size) else { break };
+                    let Some(member) = self.member(members, offset, size) else {
+                        let bits = bit_fields(members, offset, size);
+                        if !bits.is_empty() {
+                            return Part { path: format!("{path}.{bits}"), kind: None };
+                        }
+                        break;
+                    };
                     if let Some(name) = &member.name {
                         path += &format!(".{name}");
                     }
@@ -147,9 +163,18 @@ impl Types {
     /// The member that has some bytes. Of those of a union, best is one that has a part of just these bytes,
     /// then the smallest.
     fn member<'m>(&self, members: &'m [Member], offset: u64, size: u64) -> Option<&'m Member> {
-        let size_of = |member: &Member| self.get(member.kind).map_or(0, |kind| kind.size);
+        let size_of = |member: &Member| match self.get(member.kind).map_or(0, |kind| kind.size) {
+            // Of a class that is defined elsewhere, or of an array that is as long as its memory, it is known
+            // only where it ends.
+            0 => {
+                let behind = members.iter().map(|other| other.offset).filter(|&at| at > member.offset);
+                behind.min().map_or(u64::MAX, |end| end - member.offset)
+            }
+            size => size,
+        };
         let has = |member: &&Member| {
-            member.offset <= offset && offset + size.max(1) <= member.offset + size_of(member)
+            let end = member.offset.saturating_add(size_of(member));
+            member.bits.is_none() && member.offset <= offset && offset + size.max(1) <= end
         };
         let fits = |member: &Member| self.part(member.kind, offset - member.offset, size).kind.is_some();
         let mut having = members.iter().filter(has);
@@ -159,6 +184,14 @@ impl Types {
             Some(_) => members.iter().filter(has).min_by_key(|member| (!fits(member), size_of(member))),
         }
     }
+}
+
+/// The names of the bit-fields that have bits in some bytes.
+fn bit_fields(members: &[Member], offset: u64, size: u64) -> String {
+    let touched = members.iter().filter(|member| {
+        member.bits.is_some_and(|bytes| member.offset < offset + size && offset < member.offset + bytes)
+    });
+    touched.filter_map(|member| member.name.as_deref()).collect::<Vec<_>>().join("/")
 }
 
 /// Reads the types and variables of one unit.
@@ -263,6 +296,13 @@ impl UnitReader<'_> {
                 if entry.attr_value(gimli::DW_AT_declaration).is_some() {
                     return None;
                 }
+                let name = self.text(&entry, gimli::DW_AT_name).unwrap_or_default();
+                if BUFFERS.iter().any(|buffer| name.starts_with(buffer))
+                    && let Some(inner) = self.first_argument(offset)
+                {
+                    let inner = self.read(types, inner, depth + 1);
+                    return types.get(inner).cloned();
+                }
                 Kind::Record(self.members(types, offset, depth))
             }
             gimli::DW_TAG_array_type => {
@@ -301,26 +341,50 @@ impl UnitReader<'_> {
         let mut members = Vec::new();
         self.children(offset, |entry| {
             let is_base = entry.tag() == gimli::DW_TAG_inheritance;
-            // Static members are variables; bit-fields have no address of their own.
-            let is_part = entry.tag() == gimli::DW_TAG_member
-                && entry.attr_value(gimli::DW_AT_declaration).is_none()
-                && entry.attr_value(gimli::DW_AT_bit_size).is_none();
+            // Static members are variables.
+            let is_part =
+                entry.tag() == gimli::DW_TAG_member && entry.attr_value(gimli::DW_AT_declaration).is_none();
             if !is_base && !is_part {
                 return;
             }
-            let at =
-                entry.attr_value(gimli::DW_AT_data_member_location).map_or(Some(0), |at| at.udata_value());
+            let number = |name| entry.attr_value(name).and_then(|value| value.udata_value());
+            let bits = number(gimli::DW_AT_bit_size);
+            let first_bit = number(gimli::DW_AT_data_bit_offset);
+            let at = match entry.attr_value(gimli::DW_AT_data_member_location) {
+                Some(at) => at.udata_value(),
+                None => Some(first_bit.unwrap_or(0) / 8),
+            };
+            let bytes = bits.map(|bits| (first_bit.unwrap_or(0) % 8 + bits).div_ceil(8));
             if let (Some(at), Some(kind)) = (at, reference(entry, gimli::DW_AT_type)) {
                 let name = self.text(entry, gimli::DW_AT_name);
-                members.push((at, kind, name.filter(|name| !is_base && is_for_people(name))));
+                members.push((at, kind, name.filter(|name| !is_base && is_for_people(name)), bytes));
             }
         });
-        let read = members.into_iter().map(|(offset, kind, name)| Member {
+        let read = members.into_iter().map(|(offset, kind, name, bits)| Member {
             name,
             offset,
             kind: self.read(types, kind, depth + 1),
+            bits,
         });
         read.collect()
+    }
+
+    /// The type that a template was given first.
+    pub fn first_argument(&self, offset: UnitOffset) -> Option<UnitOffset> {
+        let mut first = None;
+        self.children(offset, |entry| {
+            if entry.tag() == gimli::DW_TAG_template_type_parameter && first.is_none() {
+                first = reference(entry, gimli::DW_AT_type);
+            }
+        });
+        first
+    }
+
+    /// What a function allocates that was made of a template: the type's name, and the type.
+    pub fn allocates(&self, types: &mut Types, template: UnitOffset) -> Option<(String, TypeId)> {
+        let kind = self.first_argument(template)?;
+        let name = self.text(&self.unit.entry(kind).ok()?, gimli::DW_AT_name)?;
+        Some((plain_name(&name)?, self.read(types, kind, 0)))
     }
 
     fn array(&self, types: &mut Types, offset: UnitOffset, element: TypeId) -> Option<Type> {
@@ -352,10 +416,25 @@ impl UnitReader<'_> {
 }
 
 /// The entry of the same unit that one refers to.
-fn reference(entry: &DebuggingInformationEntry<Bytes>, name: DwAt) -> Option<UnitOffset> {
+pub fn reference(entry: &DebuggingInformationEntry<Bytes>, name: DwAt) -> Option<UnitOffset> {
     match entry.attr_value(name)? {
         AttributeValue::UnitRef(offset) => Some(offset),
         _ => None,
+    }
+}
+
+/// Types of the C++ library that are room for what they were given.
+const BUFFERS: [&str; 2] = ["__aligned_buffer<", "__aligned_membuf<"];
+
+/// The name of a type without what it was made of; where it is one of the library's insides, that of what it
+/// was made of.
+fn plain_name(name: &str) -> Option<String> {
+    let (template, arguments) = name.split_once('<').unwrap_or((name, ""));
+    let own = template.rsplit("::").next().unwrap_or_default().trim_end_matches(['*', ' ']);
+    match own.starts_with('_') || own.is_empty() {
+        false => Some(own.trim_start_matches("const ").to_owned()),
+        true if arguments.is_empty() => None,
+        true => plain_name(arguments.split([',', '>']).next().unwrap_or_default()),
     }
 }
 

@@ -3,10 +3,19 @@
 #ifdef __cplusplus
 #include <cstddef>
 #ifdef __GLIBCXX__
-/* `std::lock` of several tries, gives back and tries again, for ever if others do the same. Whoever gets them all can do so at once, and
-   whoever never does waits in the end for one of them, with nothing in hand: at once for the first, or for the one that was missing
-   then. So after two attempts that failed nothing is left to be seen. These are more specialised than the library's own. */
-extern "C" void mazurka_assume(int) __asm__("__VERIFIER_assume");
+/* `std::lock` of several mutexes is one step: it waits until all are free, and takes them. Of other things it tries, gives back and
+   tries again, for ever if others do the same. Whoever gets them all can do so at once, and whoever never does waits in the end for
+   one of them, with nothing in hand: at once for the first, or for the one that was missing then. So after two attempts that failed
+   nothing is left to be seen. These are more specialised than the library's own. */
+extern "C" int mazurka_lock_all(void **, unsigned long);
+namespace std {
+class mutex;
+class timed_mutex;
+struct adopt_lock_t;
+template <typename M>
+class unique_lock;
+}  // namespace std
+extern "C" void mazurka_assume(int);
 namespace mazurka {
 struct Lockable {
   void *object;
@@ -41,6 +50,38 @@ struct Attempt {
     return -1;
   }
 };
+/* What the runtime knows a lock by, if it is a mutex. */
+template <typename L>
+struct Mutex {
+  static void *of(L &) { return 0; }
+  static void taken(L &) {}
+};
+template <typename L>
+struct Plain {
+  static void *of(L &l) { return l.native_handle(); }
+  static void taken(L &) {}
+};
+template <>
+struct Mutex<std::mutex> : Plain<std::mutex> {};
+template <>
+struct Mutex<std::timed_mutex> : Plain<std::timed_mutex> {};
+template <typename M>
+struct Mutex<std::unique_lock<M>> {
+  template <typename L>
+  static void *of(L &l) {
+    return l.mutex() && !l.owns_lock() ? Mutex<M>::of(*l.mutex()) : 0;
+  }
+  template <typename L, typename Adopt = std::adopt_lock_t>
+  static void taken(L &l) {
+    l = L(*l.mutex(), Adopt());
+  }
+};
+/* Locks all at once, if all are mutexes. */
+inline bool lock_at_once(void **all, int count) {
+  for (int i = 0; i < count; i++)
+    if (!all[i]) return false;
+  return mazurka_lock_all(all, (unsigned long)count);
+}
 inline void lock_all(Lockable *all, int count) {
   int missing = Attempt{all, count, 0, 0}.make();
   if (missing >= 0) {
@@ -52,18 +93,53 @@ inline void lock_all(Lockable *all, int count) {
 namespace std {
 template <typename A, typename B>
 void lock(A &a, B &b) {
+  void *mutexes[] = {mazurka::Mutex<A>::of(a), mazurka::Mutex<B>::of(b)};
+  if (mazurka::lock_at_once(mutexes, 2)) {
+    mazurka::Mutex<A>::taken(a), mazurka::Mutex<B>::taken(b);
+    return;
+  }
   mazurka::Lockable all[] = {mazurka::Lockable(a), mazurka::Lockable(b)};
   mazurka::lock_all(all, 2);
 }
 template <typename A, typename B, typename C>
 void lock(A &a, B &b, C &c) {
+  void *mutexes[] = {mazurka::Mutex<A>::of(a), mazurka::Mutex<B>::of(b), mazurka::Mutex<C>::of(c)};
+  if (mazurka::lock_at_once(mutexes, 3)) {
+    mazurka::Mutex<A>::taken(a), mazurka::Mutex<B>::taken(b), mazurka::Mutex<C>::taken(c);
+    return;
+  }
   mazurka::Lockable all[] = {mazurka::Lockable(a), mazurka::Lockable(b), mazurka::Lockable(c)};
   mazurka::lock_all(all, 3);
 }
 template <typename A, typename B, typename C, typename D>
 void lock(A &a, B &b, C &c, D &d) {
+  void *mutexes[] = {mazurka::Mutex<A>::of(a), mazurka::Mutex<B>::of(b), mazurka::Mutex<C>::of(c), mazurka::Mutex<D>::of(d)};
+  if (mazurka::lock_at_once(mutexes, 4)) {
+    mazurka::Mutex<A>::taken(a), mazurka::Mutex<B>::taken(b), mazurka::Mutex<C>::taken(c), mazurka::Mutex<D>::taken(d);
+    return;
+  }
   mazurka::Lockable all[] = {mazurka::Lockable(a), mazurka::Lockable(b), mazurka::Lockable(c), mazurka::Lockable(d)};
   mazurka::lock_all(all, 4);
+}
+template <typename A, typename B, typename C, typename D, typename E>
+void lock(A &a, B &b, C &c, D &d, E &e) {
+  void *mutexes[] = {mazurka::Mutex<A>::of(a), mazurka::Mutex<B>::of(b), mazurka::Mutex<C>::of(c), mazurka::Mutex<D>::of(d), mazurka::Mutex<E>::of(e)};
+  if (mazurka::lock_at_once(mutexes, 5)) {
+    mazurka::Mutex<A>::taken(a), mazurka::Mutex<B>::taken(b), mazurka::Mutex<C>::taken(c), mazurka::Mutex<D>::taken(d), mazurka::Mutex<E>::taken(e);
+    return;
+  }
+  mazurka::Lockable all[] = {mazurka::Lockable(a), mazurka::Lockable(b), mazurka::Lockable(c), mazurka::Lockable(d), mazurka::Lockable(e)};
+  mazurka::lock_all(all, 5);
+}
+template <typename A, typename B, typename C, typename D, typename E, typename F>
+void lock(A &a, B &b, C &c, D &d, E &e, F &f) {
+  void *mutexes[] = {mazurka::Mutex<A>::of(a), mazurka::Mutex<B>::of(b), mazurka::Mutex<C>::of(c), mazurka::Mutex<D>::of(d), mazurka::Mutex<E>::of(e), mazurka::Mutex<F>::of(f)};
+  if (mazurka::lock_at_once(mutexes, 6)) {
+    mazurka::Mutex<A>::taken(a), mazurka::Mutex<B>::taken(b), mazurka::Mutex<C>::taken(c), mazurka::Mutex<D>::taken(d), mazurka::Mutex<E>::taken(e), mazurka::Mutex<F>::taken(f);
+    return;
+  }
+  mazurka::Lockable all[] = {mazurka::Lockable(a), mazurka::Lockable(b), mazurka::Lockable(c), mazurka::Lockable(d), mazurka::Lockable(e), mazurka::Lockable(f)};
+  mazurka::lock_all(all, 6);
 }
 }  // namespace std
 #undef _GLIBCXX_EXTERN_TEMPLATE

@@ -154,15 +154,17 @@ pub(crate) struct AccessSlice {
 pub(crate) struct Comparison {
     pub(crate) address: usize,
     pub(crate) size: usize,
-    pub(crate) expected: u64,
+    pub(crate) expected: u128,
     /// How it synchronises if it fails.
     pub(crate) failure: Order,
 }
 
 impl Comparison {
     fn fails(&self) -> bool {
+        let low = self.size.min(8);
         // SAFETY: some of the bytes are locations, and all are announced: they are memory of the program.
-        unsafe { peek(self.address, self.size) != self.expected }
+        let (low, high) = unsafe { (peek(self.address, low), peek(self.address + low, self.size - low)) };
+        u128::from(low) | u128::from(high) << 64 != self.expected
     }
 }
 

@@ -1,6 +1,7 @@
 //! Copies and fills of memory: `memcpy` and its kin.
 //!
-//! A copy is two steps: it reads, and then it writes. What it read is kept, since others may write it.
+//! A copy is two steps: it reads, and then it writes. What it read is kept, since others may write it. What
+//! has no such steps is left to the C library, which takes whatever a program gives it.
 #![allow(unsafe_code)]
 
 use std::ptr;
@@ -24,7 +25,7 @@ fn copy(to: usize, from: usize, size: usize, place: usize) {
     if !noticed {
         announce_any(to, size, place, AccessKind::Write, Order::Plain);
         // SAFETY: the program passes valid ranges; wild ones fault, and the thread is thrown out.
-        unsafe { ptr::copy(source, target, size) };
+        unsafe { libc::memmove(target.cast(), source.cast(), size) };
         return;
     }
     // SAFETY: as above; a thread of the program runs here, and no reference is kept across the switch.
@@ -42,7 +43,7 @@ fn fill(to: usize, byte: i32, size: usize, place: usize) {
     if size > 0 {
         announce_any(to, size, place, AccessKind::Write, Order::Plain);
         // SAFETY: the program passes a valid range; a wild one faults, and the thread is thrown out.
-        unsafe { ptr::with_exposed_provenance_mut::<u8>(to).write_bytes(byte as u8, size) };
+        unsafe { libc::memset(ptr::with_exposed_provenance_mut(to), byte, size) };
     }
 }
 

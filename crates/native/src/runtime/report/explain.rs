@@ -6,10 +6,17 @@ use mazurka_program::{
 };
 use rustc_hash::FxHashMap;
 
+use crate::runtime::memory::shadow::Cell;
 use crate::runtime::threads::objects::Object;
+use crate::runtime::threads::operation::Wait;
 use crate::runtime::threads::run::NativeRun;
 use crate::runtime::threads::runtime::{MAIN, Runtime};
 use crate::runtime::threads::thread::{Pending, Status};
+
+/// A place in a sentence: the file without its directories, which are told once, where the failure is placed.
+pub(crate) fn short(place: &Place) -> String {
+    format!("{}:{}", place.file.rsplit('/').next().unwrap_or_default(), place.line)
+}
 
 /// What is told of a step, and what has to be known of those before.
 #[derive(Default)]
@@ -18,6 +25,8 @@ pub(crate) struct StepExplanation {
     operation: String,
     reads: Vec<Observed>,
     writes: Vec<Observed>,
+    /// Whether the step is of the insides of a library, and says nothing of the program.
+    internal: bool,
     /// By location: the position of the step that wrote it last.
     writers: FxHashMap<Location, usize>,
     /// Where locks were taken last.
@@ -34,9 +43,9 @@ impl Runtime {
         symbols.place(offset as u64)
     }
 
-    /// ` at file:line`, or nothing.
+    /// ` at file:line`, or nothing; the file without its directories.
     pub(crate) fn at_place(&self, address: usize) -> String {
-        self.place(address).map_or_else(String::new, |place| format!(" at {}:{}", place.file, place.line))
+        self.place(address).map_or_else(String::new, |place| format!(" at {}", short(&place)))
     }
 
     pub(crate) fn function_name(&self, address: usize) -> Option<String> {
@@ -56,7 +65,7 @@ impl Runtime {
     pub(crate) fn held_since(&self, object: Object) -> String {
         let place =
             self.step.explanation.as_ref().and_then(|told| told.taken.get(&object.location)?.as_ref());
-        place.map_or_else(String::new, |place| format!(" since {}:{}", place.file, place.line))
+        place.map_or_else(String::new, |place| format!(" since {}", short(place)))
     }
 
     /// Puts into words what a step is about to do: its label is known, and its thread has not gone on.
@@ -82,6 +91,9 @@ impl Runtime {
             }
             names.push((name, kind));
         }
+        let cells = accesses.iter().map(|&(location, _)| self.search.partition.memory(location));
+        let is_internal = |cell: Option<Cell>| cell.is_some_and(|cell| self.is_thread_state(cell.address));
+        let internal = operation.is_none() && !accesses.is_empty() && cells.into_iter().all(is_internal);
         let position = (self.execution.schedule.depth as usize).saturating_sub(1);
         let plain = || {
             let verb = match names.first().map(|name| name.1) {
@@ -95,6 +107,7 @@ impl Runtime {
         let operation = operation.unwrap_or_else(plain);
         if let Some(explanation) = &mut self.step.explanation {
             (explanation.operation, explanation.reads) = (operation, reads);
+            explanation.internal = internal;
             explanation.writes.clear();
             for (location, kind) in accesses {
                 if !kind.is_read() {
@@ -119,6 +132,23 @@ impl Runtime {
             .collect();
         if let Some(explanation) = &mut self.step.explanation {
             explanation.writes = writes;
+        }
+    }
+
+    /// The program has ended, and nothing went wrong: notes who is left in a loop that waits.
+    #[cold]
+    pub(crate) fn note_left_spinning(&mut self) {
+        let created = self.execution.schedule.created.iter();
+        let spinning = created.copied().find_map(|process| match self.thread(process).state.pending {
+            Pending::Operation { wait: Wait::Change(_), place, .. } => Some((process, place)),
+            _ => None,
+        });
+        if let Some((process, place)) = spinning
+            && self.thread(process).state.status == Status::Parked
+        {
+            let at =
+                self.place_of(process, place).map_or_else(String::new, |at| format!(" at {}", short(&at)));
+            self.search.left_spinning = Some(format!("{} still waits in a loop{at}", self.name_of(process)));
         }
     }
 
@@ -149,6 +179,10 @@ impl Explain for NativeRun {
         Ok(Explanation { process, operation, reads, writes, note, place })
     }
 
+    fn told_internal(&self) -> bool {
+        self.runtime().step.explanation.as_ref().is_some_and(|told| told.internal)
+    }
+
     fn explain_waiting(&self) -> Vec<WaitExplanation> {
         let mut waiting = Vec::new();
         let runtime = self.runtime();
@@ -167,8 +201,7 @@ impl Explain for NativeRun {
     fn deadlock_message(&self, waiting: &[WaitExplanation]) -> Option<String> {
         let runtime = self.runtime();
         let first = waiting.first().filter(|_| runtime.thread(MAIN).state.status == Status::Finished)?;
-        let place =
-            first.place.as_ref().map_or(String::new(), |place| format!(" ({}:{})", place.file, place.line));
+        let place = first.place.as_ref().map_or(String::new(), |place| format!(" ({})", short(place)));
         let name = self.process_name(first.process);
         Some(format!("{name} still waits at {}{place} when main has ended", first.operation))
     }

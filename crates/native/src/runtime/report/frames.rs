@@ -67,12 +67,21 @@ impl Runtime {
 
     /// The frames of a thread that is parked, or runs and has called a stub; the innermost first.
     pub(crate) fn frames(&self, process: ProcessId) -> Vec<Frame> {
-        let Some((stack, base)) = self.registers_of(process) else { return Vec::new() };
+        self.registers_of(process).map_or_else(Vec::new, |registers| self.frames_of_call(process, registers))
+    }
+
+    /// The frames of a thread whose registers were these when it called a stub.
+    fn frames_of_call(&self, process: ProcessId, (stack, base): (usize, usize)) -> Vec<Frame> {
         // A call leaves there where it returns to.
-        let Some(at) = self.read_stack(process, stack).and_then(|place| self.code(place)) else {
-            return Vec::new();
-        };
-        let mut frames = vec![Frame { place: at, stack: stack as u64 + 8, base: base as u64 }];
+        let at = self.read_stack(process, stack).and_then(|place| self.code(place));
+        at.map_or_else(Vec::new, |place| {
+            self.frames_from(process, Frame { place, stack: stack as u64 + 8, base: base as u64 })
+        })
+    }
+
+    /// A frame of a thread, and those of its callers.
+    fn frames_from(&self, process: ProcessId, innermost: Frame) -> Vec<Frame> {
+        let mut frames = vec![innermost];
         let read = |address: u64| self.read_stack(process, address as usize).map(|word| word as u64);
         while let (Some(symbols), Some(&last)) = (&self.search.options.symbols, frames.last()) {
             let Some(caller) = symbols.caller(last, &read).filter(|_| frames.len() < MOST) else { break };
@@ -121,11 +130,36 @@ impl Runtime {
     /// Where a thread is, in the program itself: the line that called the library, if the thread is in one.
     pub(crate) fn place_of(&self, process: ProcessId, place: usize) -> Option<Place> {
         let innermost = self.place(place).filter(|place| !is_of_library(place));
-        innermost.or_else(|| {
-            let symbols = self.search.options.symbols.as_ref()?;
-            let frames = self.frames(process);
-            frames.iter().filter_map(|frame| symbols.place(frame.place)).find(|at| !is_of_library(at))
-        })
+        innermost.or_else(|| self.first_own(&self.frames(process)))
+    }
+
+    /// The same of a thread that an instruction threw out, with the registers then.
+    pub(crate) fn fault_place(
+        &self,
+        process: ProcessId,
+        instruction: usize,
+        (stack, base): (usize, usize),
+    ) -> Option<Place> {
+        // Places of calls are after them; that of a fault is the instruction.
+        let frames = match self.code(instruction) {
+            Some(at) => {
+                self.frames_from(process, Frame { place: at + 1, stack: stack as u64, base: base as u64 })
+            }
+            // It is in a function of ours, or of a library, which the program called by a stub.
+            None => self.frames_of_call(process, self.registers()),
+        };
+        self.first_own(&frames).or_else(|| self.place(instruction + 1))
+    }
+
+    /// The place of the innermost frame that is of the program itself.
+    fn first_own(&self, frames: &[Frame]) -> Option<Place> {
+        let symbols = self.search.options.symbols.as_ref()?;
+        frames.iter().filter_map(|frame| symbols.place(frame.place)).find(|at| !is_of_library(at))
+    }
+
+    /// Whether a place is in a library.
+    pub(crate) fn is_in_library(&self, place: usize) -> bool {
+        self.place(place).is_some_and(|place| is_of_library(&place))
     }
 }
 

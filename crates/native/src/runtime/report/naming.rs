@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use mazurka_program::ProcessId;
+use mazurka_threads::replay::mix;
 
 use crate::runtime::memory::heap::Block;
 use crate::runtime::memory::layout;
@@ -88,6 +89,9 @@ impl Runtime {
             let end = block.size & !7;
             Task { table: word(0), words: [word(end - 16), word(end - 8)] }
         });
+        let words = task.map_or([0; 3], |task| [task.table, task.words[0], task.words[1]]);
+        self.execution.names =
+            words.into_iter().fold(self.execution.names, |names, word| mix(names, word as u64));
         self.thread_mut(process).state.task = task;
     }
 
@@ -96,14 +100,22 @@ impl Runtime {
         if self.execution.image.variables.contains(&address) {
             return Some(Storage::Static { address: (address - self.execution.image.base) as u64 });
         }
+        let symbols = self.search.options.symbols.as_ref()?;
         if let Some(block) = self.execution.heap.block_around(address) {
-            let place =
-                self.own_place(block.place, &block.trail).checked_sub(self.execution.image.base)? as u64;
             let (size, offset) = (block.size as u64, (address - block.address) as u64);
-            return Some(Storage::Allocated { place, size, offset });
+            // Who called a function that allocates for others knows better than that one what it is.
+            let base = self.execution.image.base;
+            let places: Vec<u64> =
+                self.callers_of(&block).filter_map(|at| Some(at.checked_sub(base)? as u64)).collect();
+            let mut called = *places.first()?;
+            let mut parts = places.into_iter().map(|place| {
+                let callee = std::mem::replace(&mut called, place);
+                Storage::Allocated { place, callee, size, offset }
+            });
+            let first = parts.next();
+            return first.into_iter().chain(parts).find(|part| symbols.name(part, 1).is_some()).or(first);
         }
         let owner = self.search.slots.owner(address)?;
-        let symbols = self.search.options.symbols.as_ref()?;
         let slot = self.search.slots.slot(owner);
         if !(slot.stack_limit..slot.stack_base).contains(&address) {
             return None;
@@ -171,10 +183,7 @@ impl Runtime {
 
     /// ` at file:line`, or nothing; the file without its directories.
     pub(crate) fn allocated_at(&self, block: &Block) -> String {
-        self.place(self.own_place(block.place, &block.trail)).map_or_else(String::new, |place| {
-            let name = place.file.rsplit('/').next().unwrap_or_default();
-            format!(" at {name}:{}", place.line)
-        })
+        self.at_place(self.own_place(block.place, &block.trail))
     }
 
     /// What an address is of, if that is told in a word: a variable, a function, the start of a block.
@@ -205,6 +214,28 @@ impl Runtime {
             }
             Storage::Allocated { .. } => return None,
         })
+    }
+
+    /// Whether some memory is what a `std::thread` has of its task, a closure and its captures: allocated by
+    /// the constructor of the thread, and known to nobody but the library.
+    pub(crate) fn is_thread_state(&self, address: usize) -> bool {
+        let (Some(block), Some(symbols)) =
+            (self.execution.heap.block_around(address), &self.search.options.symbols)
+        else {
+            return false;
+        };
+        let mut callers = self.callers_of(&block).take_while(|&place| self.is_in_library(place));
+        callers.any(|place| {
+            let function = symbols.symbol((place - self.execution.image.base) as u64);
+            function.is_some_and(|name| name.starts_with("_ZNSt6thread"))
+        })
+    }
+
+    /// The return addresses of an allocation, the innermost first.
+    fn callers_of(&self, block: &Block) -> impl Iterator<Item = usize> {
+        let trail = block.trail.into_iter().take_while(|&place| place != 0);
+        let base = self.execution.image.base;
+        std::iter::once(block.place).chain(trail.map(move |place| base + place as usize))
     }
 
     /// A lock and the like, as people know it.

@@ -1,12 +1,12 @@
 //! Atomic accesses, as the compiler calls them: `__tsan_atomic32_load` and its kin.
 #![allow(unsafe_code)]
 
-use mazurka_program::{Access, AccessKind, Guard, Location};
+use mazurka_program::{Access, AccessKind, FailureKind, Guard, Location};
 use mazurka_threads::races::Order;
 use mazurka_threads::sync::StepEffects as _;
 
 use crate::runtime::memory::access::{Comparison, announce, announce_range};
-use crate::runtime::memory::layout::peek;
+use crate::runtime::memory::layout::{PAGE, peek};
 use crate::runtime::memory::{bounds, heap};
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::{self, caller};
@@ -16,13 +16,33 @@ use crate::runtime::threads::runtime::{Runtime, current};
 use crate::runtime::threads::spin::spin_place;
 
 /// What the number of a memory order says.
-fn order(number: i32) -> Order {
+pub(crate) fn order(number: i32) -> Order {
     match number & 0xFF {
         0 => Order::Relaxed,
         1 | 2 => Order::Acquire,
         3 => Order::Release,
         _ => Order::Both,
     }
+}
+
+/// Ends the running thread if it is about to use a null pointer, which is told here rather than by a fault in
+/// our own code.
+#[inline]
+fn check_null(address: usize, place: usize) {
+    if address < PAGE {
+        fail_null(address, place);
+    }
+}
+
+#[cold]
+fn fail_null(address: usize, place: usize) -> ! {
+    // SAFETY: a thread of the program runs here.
+    let name = unsafe { (*current()).name_of((*current()).running()) };
+    let message = match address {
+        0 => format!("{name} uses a null pointer, or a wild one"),
+        _ => format!("{name} accesses {address:#x}, where there is no memory for it"),
+    };
+    arrive::fail_here(FailureKind::Memory, message, place)
 }
 
 macro_rules! atomics {
@@ -34,6 +54,7 @@ macro_rules! atomics {
             #[inline]
             fn before(address: *mut $type, kind: AccessKind, order: Order, given: $type) -> usize {
                 let place = caller();
+                check_null(address.expose_provenance(), place);
                 let how = (order, given as u64);
                 // SAFETY: a thread of the program runs here.
                 unsafe { announce::<$size>(current(), address.expose_provenance(), place, kind, how) }
@@ -166,9 +187,10 @@ atomics!(bits64, u64, 8);
 
 /// A thread is about to compare and exchange.
 fn compare(address: usize, size: usize, (expected, new): (u64, u64), orders: (Order, Order), place: usize) {
+    check_null(address, place);
     // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
     let Some(location) = (unsafe { (*current()).only_location(address, size) }) else {
-        let comparison = Comparison { address, size, expected, failure: orders.1 };
+        let comparison = Comparison { address, size, expected: expected.into(), failure: orders.1 };
         announce_range((address, size), place, AccessKind::Update, orders.0, Some(comparison));
         return;
     };
@@ -196,7 +218,7 @@ fn compare(address: usize, size: usize, (expected, new): (u64, u64), orders: (Or
 
 impl Runtime {
     /// The running thread has read a location, and maybe changed it.
-    fn note_change(
+    pub(crate) fn note_change(
         &mut self,
         address: usize,
         size: usize,

@@ -11,6 +11,7 @@ use mazurka_threads::values::Until;
 
 use super::lifetime;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
+use crate::runtime::system::time;
 use crate::runtime::system::user::{caller, my_name, object_at, operate_on, with_runtime};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::objects::{Class, Object};
@@ -175,17 +176,27 @@ extern "C-unwind" fn rwlock_trywrlock(address: usize) -> i32 {
     take(address, LockMode::Write, false, caller())
 }
 
-/// Time is not modelled: it times out whenever the lock is taken when its turn comes.
-fn timed(result: i32) -> i32 {
-    if result == libc::EBUSY { libc::ETIMEDOUT } else { result }
+/// It may time out whenever the lock is taken when its turn comes.
+fn timed(address: usize, mode: LockMode, until: usize, place: usize) -> i32 {
+    let result = take(address, mode, false, place);
+    let result = if result == libc::EBUSY { libc::ETIMEDOUT } else { result };
+    time::after_wait(result, libc::ETIMEDOUT, until)
 }
 
-extern "C-unwind" fn rwlock_timedrdlock(address: usize, _until: usize) -> i32 {
-    timed(take(address, LockMode::Read, false, caller()))
+extern "C-unwind" fn rwlock_timedrdlock(address: usize, until: usize) -> i32 {
+    timed(address, LockMode::Read, until, caller())
 }
 
-extern "C-unwind" fn rwlock_timedwrlock(address: usize, _until: usize) -> i32 {
-    timed(take(address, LockMode::Write, false, caller()))
+extern "C-unwind" fn rwlock_timedwrlock(address: usize, until: usize) -> i32 {
+    timed(address, LockMode::Write, until, caller())
+}
+
+extern "C-unwind" fn rwlock_clockrdlock(address: usize, _clock: i32, until: usize) -> i32 {
+    timed(address, LockMode::Read, until, caller())
+}
+
+extern "C-unwind" fn rwlock_clockwrlock(address: usize, _clock: i32, until: usize) -> i32 {
+    timed(address, LockMode::Write, until, caller())
 }
 
 extern "C-unwind" fn rwlock_unlock(address: usize) -> i32 {
@@ -239,8 +250,8 @@ pub(crate) fn interposed(list: &mut Vec<Stub>) {
         "pthread_rwlock_tryrdlock" => rwlock_tryrdlock, "pthread_rwlock_trywrlock" => rwlock_trywrlock,
         "pthread_rwlock_timedrdlock" => rwlock_timedrdlock,
         "pthread_rwlock_timedwrlock" => rwlock_timedwrlock,
-        "pthread_rwlock_clockrdlock" => rwlock_timedrdlock,
-        "pthread_rwlock_clockwrlock" => rwlock_timedwrlock, "pthread_rwlock_unlock" => rwlock_unlock,
+        "pthread_rwlock_clockrdlock" => rwlock_clockrdlock,
+        "pthread_rwlock_clockwrlock" => rwlock_clockwrlock, "pthread_rwlock_unlock" => rwlock_unlock,
         "pthread_rwlock_init" => rwlock_init, "pthread_rwlock_destroy" => rwlock_destroy,
         "pthread_spin_lock" => spin_lock, "pthread_spin_trylock" => spin_trylock,
         "pthread_spin_unlock" => spin_unlock, "pthread_spin_init" => spin_init,

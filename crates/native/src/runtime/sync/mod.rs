@@ -1,5 +1,6 @@
 //! What threads synchronise with: the functions of pthreads, C11 and compilers.
 
+pub(crate) mod assembly;
 pub(crate) mod atomic;
 pub(crate) mod attributes;
 pub(crate) mod barrier;
@@ -10,4 +11,6 @@ pub(crate) mod locks;
 pub(crate) mod mutex;
 pub(crate) mod once;
 pub(crate) mod semaphore;
+pub(crate) mod several;
 pub(crate) mod threads;
+pub(crate) mod wide;

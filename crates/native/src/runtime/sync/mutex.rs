@@ -8,6 +8,7 @@ use mazurka_threads::sync::StepEffects as _;
 use super::lifetime;
 use crate::runtime::memory::layout::peek;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
+use crate::runtime::system::time;
 use crate::runtime::system::user::{caller, my_name, object_at, operate_on, with_runtime};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::objects::{Class, Object};
@@ -26,7 +27,7 @@ enum MutexKind {
 const KIND: usize = 16;
 const AGAIN: u64 = 1 << 32;
 
-fn holder(value: u64) -> Option<ProcessId> {
+pub(crate) fn holder(value: u64) -> Option<ProcessId> {
     ((value & (AGAIN - 1)) as u32).checked_sub(1).map(ProcessId)
 }
 
@@ -56,7 +57,7 @@ impl Lock {
         Lock { mutex, recursive: false }
     }
 
-    fn take(&self, step: &mut CurrentStep<'_>) {
+    pub(crate) fn take(&self, step: &mut CurrentStep<'_>) {
         let value = step.value(self.mutex.location);
         let taken = match holder(value) == Some(step.process) {
             true => value + AGAIN,
@@ -182,9 +183,14 @@ extern "C-unwind" fn pthread_mutex_trylock(address: usize) -> i32 {
     if try_lock(address, false, caller()) { 0 } else { libc::EBUSY }
 }
 
-/// Time is not modelled: it times out whenever the lock is taken when its turn comes.
-extern "C-unwind" fn pthread_mutex_timedlock(address: usize, _until: usize) -> i32 {
-    if try_lock(address, true, caller()) { 0 } else { libc::ETIMEDOUT }
+/// It may time out whenever the lock is taken when its turn comes.
+extern "C-unwind" fn pthread_mutex_timedlock(address: usize, until: usize) -> i32 {
+    let result = if try_lock(address, true, caller()) { 0 } else { libc::ETIMEDOUT };
+    time::after_wait(result, libc::ETIMEDOUT, until)
+}
+
+extern "C-unwind" fn pthread_mutex_clocklock(address: usize, _clock: i32, until: usize) -> i32 {
+    pthread_mutex_timedlock(address, until)
 }
 
 extern "C-unwind" fn pthread_mutex_unlock(address: usize) -> i32 {
@@ -240,8 +246,9 @@ extern "C-unwind" fn mtx_trylock(address: usize) -> i32 {
     if try_lock(address, false, caller()) { 0 } else { THRD_BUSY }
 }
 
-extern "C-unwind" fn mtx_timedlock(address: usize, _until: usize) -> i32 {
-    if try_lock(address, true, caller()) { 0 } else { THRD_TIMEDOUT }
+extern "C-unwind" fn mtx_timedlock(address: usize, until: usize) -> i32 {
+    let result = if try_lock(address, true, caller()) { 0 } else { THRD_TIMEDOUT };
+    time::after_wait(result, THRD_TIMEDOUT, until)
 }
 
 /// What programs call.
@@ -249,7 +256,7 @@ pub(crate) fn interposed(list: &mut Vec<Stub>) {
     list.extend(stubs! { Passing::Plain;
         "pthread_mutex_lock" => pthread_mutex_lock, "pthread_mutex_trylock" => pthread_mutex_trylock,
         "pthread_mutex_timedlock" => pthread_mutex_timedlock,
-        "pthread_mutex_clocklock" => pthread_mutex_timedlock, "pthread_mutex_unlock" => pthread_mutex_unlock,
+        "pthread_mutex_clocklock" => pthread_mutex_clocklock, "pthread_mutex_unlock" => pthread_mutex_unlock,
         "pthread_mutex_init" => pthread_mutex_init, "pthread_mutex_destroy" => pthread_mutex_destroy,
         "mtx_init" => mtx_init, "mtx_destroy" => mtx_destroy, "mtx_lock" => pthread_mutex_lock,
         "mtx_trylock" => mtx_trylock, "mtx_timedlock" => mtx_timedlock, "mtx_unlock" => pthread_mutex_unlock,

@@ -7,6 +7,7 @@ use mazurka_threads::values::Until;
 
 use super::lifetime;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
+use crate::runtime::system::time;
 use crate::runtime::system::user::{caller, object_at, operate_on, store};
 use crate::runtime::threads::objects::{Class, Object};
 use crate::runtime::threads::operation::{CurrentStep, InRound, Operation, Wait};
@@ -131,9 +132,13 @@ extern "C-unwind" fn sem_trywait(address: usize) -> i32 {
     down(address, false, libc::EAGAIN)
 }
 
-/// Time is not modelled: it times out whenever there is none when its turn comes.
-extern "C-unwind" fn sem_timedwait(address: usize, _until: usize) -> i32 {
-    down(address, false, libc::ETIMEDOUT)
+/// It may time out whenever there is none when its turn comes.
+extern "C-unwind" fn sem_timedwait(address: usize, until: usize) -> i32 {
+    time::after_wait(down(address, false, libc::ETIMEDOUT), -1, until)
+}
+
+extern "C-unwind" fn sem_clockwait(address: usize, _clock: i32, until: usize) -> i32 {
+    sem_timedwait(address, until)
 }
 
 extern "C-unwind" fn sem_post(address: usize) -> i32 {
@@ -156,7 +161,7 @@ extern "C-unwind" fn sem_getvalue(address: usize, result: *mut i32) -> i32 {
 pub(crate) fn interposed(list: &mut Vec<Stub>) {
     list.extend(stubs! { Passing::Plain;
         "sem_init" => sem_init, "sem_destroy" => sem_destroy, "sem_wait" => sem_wait,
-        "sem_trywait" => sem_trywait, "sem_timedwait" => sem_timedwait, "sem_clockwait" => sem_timedwait,
+        "sem_trywait" => sem_trywait, "sem_timedwait" => sem_timedwait, "sem_clockwait" => sem_clockwait,
         "sem_post" => sem_post, "sem_getvalue" => sem_getvalue,
     });
 }

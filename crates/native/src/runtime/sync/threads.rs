@@ -49,6 +49,7 @@ impl Operation for CreateThread {
         self.created = step.runtime.add(Some(parent), ordinal, self.body);
         if let Some(child) = self.created {
             step.runtime.thread_mut(child).state.detached = self.detached;
+            step.runtime.thread_mut(child).state.clock = step.runtime.thread(parent).state.clock;
             if let Body::Posix(_, argument) = self.body {
                 step.runtime.note_task(child, argument);
             }
@@ -200,7 +201,7 @@ extern "C-unwind" fn pthread_equal(a: usize, b: usize) -> i32 {
     i32::from(a == b)
 }
 
-/// To sleep or to yield is nothing to wait for: others may go first at every operation anyhow.
+/// To yield is nothing to wait for: others may go first at every operation anyhow.
 extern "C-unwind" fn go_on() -> i32 {
     0
 }
@@ -212,8 +213,6 @@ pub(crate) fn interposed(list: &mut Vec<Stub>) {
         "pthread_detach" => pthread_detach, "pthread_self" => pthread_self, "pthread_equal" => pthread_equal,
         "thrd_create" => thrd_create, "thrd_join" => thrd_join, "thrd_detach" => pthread_detach,
         "thrd_current" => pthread_self, "thrd_equal" => pthread_equal, "sched_yield" => go_on,
-        "pthread_yield" => go_on, "thrd_yield" => go_on, "sleep" => go_on, "usleep" => go_on,
-        "nanosleep" => go_on, "clock_nanosleep" => go_on, "thrd_sleep" => go_on,
-        "pthread_setname_np" => go_on, "pthread_setconcurrency" => go_on,
+        "pthread_yield" => go_on, "thrd_yield" => go_on, "pthread_setname_np" => go_on, "pthread_setconcurrency" => go_on,
     });
 }

@@ -81,14 +81,27 @@ fn refuse(what: &str, instead: &str, place: usize) -> ! {
     with_runtime(|runtime| runtime.refuse_at(place, |at| format!("{what}{at} is not supported; {instead}")))
 }
 
-/// What gives any number of a type: it is refused under its usual name, whatever the program calls it.
-macro_rules! refused {
-    ($list:ident; $($usual:literal: $($name:literal)*;)*) => { $({
-        extern "C-unwind" fn refused() -> ! {
-            let instead = "it has too many outcomes to try: use mazurka_choose(n), which gives 0 to n-1";
-            refuse(concat!("__VERIFIER_nondet_", $usual), instead, caller())
+/// A number of a type that has too many to try them all: one of those that the options name, as C converts
+/// it.
+fn some(usual: &'static str, place: usize) -> i64 {
+    let values = with_runtime(|runtime| runtime.search.options.nondet.len());
+    if values == 0 {
+        let instead = "it has too many values to try them all: name those to be tried, -- --nondet=0,1,-1 or \
+                       -- --nondet=0..9, or call mazurka_choose(n), which gives 0 to n-1";
+        refuse(usual, instead, place);
+    }
+    with_runtime(|runtime| runtime.search.sampled = Some(usual));
+    let chosen = choose(values as u32, place);
+    with_runtime(|runtime| runtime.search.options.nondet[chosen as usize])
+}
+
+/// What gives any number of a type, under all the names that programs call it by.
+macro_rules! sampled {
+    ($list:ident; $($usual:literal as $type:ty: $($name:literal)*;)*) => { $({
+        extern "C-unwind" fn sampled() -> $type {
+            some(concat!("__VERIFIER_nondet_", $usual), caller()) as $type
         }
-        $list.extend(stubs! { Passing::Plain; $(concat!("__VERIFIER_nondet_", $name) => refused,)* });
+        $list.extend(stubs! { Passing::Plain; $(concat!("__VERIFIER_nondet_", $name) => sampled,)* });
     })* };
 }
 
@@ -111,7 +124,10 @@ impl Operation for BeginSection {
 }
 
 extern "C-unwind" fn atomic_begin() {
-    let place = caller();
+    begin_section(caller());
+}
+
+fn begin_section(place: usize) {
     if with_runtime(|runtime| runtime.me().state.atomic) == 0 {
         arrive::operate(&mut BeginSection, place);
     }
@@ -128,16 +144,41 @@ extern "C-unwind" fn atomic_end() {
     with_runtime(|runtime| runtime.me().state.atomic = depth - 1);
 }
 
+/// A function of the program begins, called from a place. Some are one step each.
+extern "C-unwind" fn function_begins(function: usize, place: usize) {
+    if with_runtime(|runtime| runtime.search.atomic_functions.contains(&function)) {
+        begin_section(place);
+    }
+}
+
+extern "C-unwind" fn function_ends(function: usize, _place: usize) {
+    if with_runtime(|runtime| runtime.search.atomic_functions.contains(&function)) {
+        atomic_end();
+    }
+}
+
 /// What programs call.
 pub(crate) fn interposed(list: &mut Vec<Stub>) {
     list.extend(stubs! { Passing::Plain;
         "__VERIFIER_nondet_bool" => nondet_bool, "__VERIFIER_nondet__Bool" => nondet_bool,
         "__VERIFIER_nondet_char" => nondet_char, "__VERIFIER_nondet_uchar" => nondet_uchar,
+        "__VERIFIER_nondet_S8" => nondet_char, "__VERIFIER_nondet_s8" => nondet_char,
+        "__VERIFIER_nondet_int8_t" => nondet_char, "__VERIFIER_nondet_U8" => nondet_uchar,
+        "__VERIFIER_nondet_u8" => nondet_uchar, "__VERIFIER_nondet_uint8_t" => nondet_uchar,
+        "__VERIFIER_nondet_unsigned_char" => nondet_uchar,
         "mazurka_choose" => mazurka_choose, "__VERIFIER_atomic_begin" => atomic_begin,
         "__VERIFIER_atomic_end" => atomic_end,
     });
-    refused! { list;
-        "int": "int"; "uint": "uint" "unsigned"; "long": "long"; "ulong": "ulong"; "short": "short";
-        "ushort": "ushort"; "pointer": "pointer"; "double": "double"; "float": "float"; "size_t": "size_t";
+    list.extend(stubs! { Passing::Plain;
+        "__cyg_profile_func_enter" => function_begins, "__cyg_profile_func_exit" => function_ends,
+    });
+    sampled! { list;
+        "int" as i32: "int" "S32" "s32" "int32_t"; "uint" as u32: "uint" "unsigned" "unsigned_int" "U32" "u32"
+            "uint32_t";
+        "long" as i64: "long" "longlong" "loff_t" "S64" "s64" "int64_t" "ssize_t";
+        "ulong" as u64: "ulong" "ulonglong" "unsigned_long" "U64" "u64" "uint64_t" "size_t" "sector_t"
+            "pthread_t";
+        "short" as i16: "short" "S16" "s16" "int16_t"; "ushort" as u16: "ushort" "U16" "u16" "uint16_t";
+        "pointer" as usize: "pointer" "pchar"; "double" as f64: "double"; "float" as f32: "float";
     }
 }

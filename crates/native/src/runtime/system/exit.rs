@@ -205,6 +205,27 @@ extern "C-unwind" fn verifier_assume(condition: i32) {
     }
 }
 
+/// The program has come to a call of a function that it can't have, of this name and for this reason.
+extern "C-unwind" fn refused(name: *const libc::c_char, why: *const libc::c_char) -> ! {
+    let (name, why) = (text(name), text(why));
+    refuse_from(caller(), &format!("the program calls `{name}`, which is not supported: {why}"))
+}
+
+/// The program has come to something else that it can't have, which the text says.
+extern "C-unwind" fn refused_here(why: *const libc::c_char) -> ! {
+    refuse_from(caller(), &text(why))
+}
+
+/// The running thread does what is not supported, at a place of the program.
+fn refuse_from(place: usize, what: &str) -> ! {
+    with_runtime(|runtime| {
+        let place = runtime.place_of(runtime.running(), place);
+        let place = place.map_or_else(String::new, |place| format!("{}:{}: ", place.file, place.line));
+        runtime.refuse(format!("{place}{what}"));
+    });
+    arrive::stop_here()
+}
+
 extern "C-unwind" fn stack_smashed() -> ! {
     fail(FailureKind::Memory, "a function wrote past the end of its variables")
 }
@@ -260,7 +281,10 @@ pub(crate) fn interposed(list: &mut Vec<Stub>) {
         "_Exit" => quick_exit, "quick_exit" => quick_exit, "atexit" => atexit, "__cxa_atexit" => cxa_atexit,
         "__cxa_finalize" => cxa_finalize, "abort" => abort, "__assert_fail" => assert_fail,
         "__VERIFIER_error" => verifier_error, "reach_error" => verifier_error,
-        "__VERIFIER_assert" => verifier_assert, "__VERIFIER_assume" => verifier_assume,
+        "mazurka_reach_error" => verifier_error, "__VERIFIER_assert" => verifier_assert,
+        "__VERIFIER_assume" => verifier_assume, "assume_abort_if_not" => verifier_assume,
+        "mazurka_assume" => verifier_assume, "mazurka_refused" => refused, "mazurka_refused_here" => refused_here,
+        "mazurka_pthread_exit" => pthread_exit,
         "__stack_chk_fail" => stack_smashed,
     });
 }

@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
 
-use mazurka_program::{FailureKind, ProcessId};
+use mazurka_program::{Failure, FailureKind, ProcessId};
 
 use super::{hang, limits};
 use crate::runtime::memory::layout::PAGE;
@@ -26,6 +26,8 @@ pub(crate) struct Fault {
     address: usize,
     /// The instruction.
     place: usize,
+    /// The stack pointer and the frame pointer then.
+    registers: (usize, usize),
     overflow: bool,
     /// If it was the timer that struck.
     stopped: Option<StopReason>,
@@ -111,8 +113,9 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut li
         }
         let Some((routine, limit)) = interrupted else { return delegate(signal, info, context) };
         let overflow = signal == libc::SIGSEGV && (limit..limit + PAGE).contains(&address);
-        FAULT.set(Some(Fault { signal, address, place, overflow, stopped }));
-        leave(registers, routine);
+        let registers = (stack_pointer, registers[libc::REG_RBP as usize] as usize);
+        FAULT.set(Some(Fault { signal, address, place, registers, overflow, stopped }));
+        leave(&mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs, routine);
     }
 }
 
@@ -196,17 +199,15 @@ impl Runtime {
                 format!("{name} accesses {address:#x}, where there is no memory for it"),
             ),
         };
-        // Places of calls are after them; that of a fault is the instruction.
-        let place = fault.place + 1;
+        let mut place = self.fault_place(process, fault.place, fault.registers);
         if kind == FailureKind::Hang {
             // The timer strikes anywhere in the loop: that is no part of the failure, which must be
             // repeatable.
-            let called = || self.place(self.read_stack(process, self.registers().0)?);
+            let at = place.take();
             if is_new {
-                self.search.stuck = self.place(place).or_else(called).map(|at| (name, at));
+                self.search.stuck = at.map(|at| (name, at));
             }
-            return self.report(kind, message, 0);
         }
-        self.report(kind, message, place);
+        self.execution.findings.report(Failure { kind, message, place, process: Some(process) });
     }
 }

@@ -30,6 +30,8 @@ pub(crate) enum Passing {
     Access2,
     /// As it is.
     Plain,
+    /// As it is, from code of ours that has noted all.
+    Internal,
     /// So many named arguments; the others are passed as a `va_list` after them.
     Variadic(usize),
 }
@@ -106,10 +108,12 @@ pub fn stub_assembly() -> String {
             Passing::Access1 => watched_in_rounds("\tmovq (%rsp), %rsi\n", ACCESS, &entry),
             Passing::Access2 => watched_in_rounds("\tmovq (%rsp), %rdx\n", ACCESS, &entry),
             Passing::Plain => watched_in_rounds(NOTE_CALLER, FUNCTION, &entry),
+            Passing::Internal => format!("\tmovl $0, mazurka_caller+72(%rip)\n\tjmp *{entry}\n"),
             Passing::Variadic(named) => variadic(named, &entry),
         };
     }
     text += BOUNDARY;
+    text += &crate::runtime::sync::assembly::assembly();
     for (name, other) in SAME {
         // So that the caller stays the caller.
         text += &format!("{}\tjmp {other}\n", heading(name));

@@ -74,6 +74,11 @@ pub(crate) fn object_at(address: usize, class: Class, place: usize, name: &str) 
 /// taken: to destroy it, or to free its memory, is a step that touches it too.
 pub(crate) fn operate_on(object: Object, name: &str, operation: &mut dyn Operation, place: usize) {
     arrive::operate(operation, place);
+    check_alive(object, name, place);
+}
+
+/// The running thread has come to an operation on an object, and fails if the object is gone.
+pub(crate) fn check_alive(object: Object, name: &str, place: usize) {
     // SAFETY: a thread of the program runs here, and is not suspended again.
     let runtime = unsafe { &mut *current() };
     if is_never_initialised(runtime, object) {

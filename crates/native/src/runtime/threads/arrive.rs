@@ -109,6 +109,9 @@ pub(crate) unsafe fn operate_access(
                 (*runtime).note_writes(&[access]);
                 (*runtime).touch_groups();
             }
+            if (*runtime).search.has_clock {
+                (*runtime).carry_time((*runtime).running(), &[access]);
+            }
             if (*runtime).execution.races.enabled {
                 (*runtime).look_for_races(access, Order::Both, place);
             }
@@ -136,6 +139,9 @@ pub(crate) unsafe fn operate_access(
                 (*runtime).execution.schedule.depth += 1;
                 if (*runtime).search.watched.any {
                     (*runtime).note_writes(&[access]);
+                }
+                if (*runtime).search.has_clock {
+                    (*runtime).carry_time((*runtime).running(), &[access]);
                 }
                 if (*runtime).execution.races.enabled {
                     (*runtime).look_for_races(access, order, place);
@@ -246,5 +252,8 @@ impl Runtime {
         self.execution.schedule.depth = depth.wrapping_sub(1);
         operation.perform(&mut CurrentStep { runtime: self, process, choice: 0, place });
         self.execution.schedule.depth = depth;
+        if self.search.has_clock {
+            self.carry_time_of_step();
+        }
     }
 }

@@ -112,7 +112,7 @@ impl CurrentStep<'_> {
     /// Says that the step reads and writes a location.
     #[inline]
     pub(crate) fn update(&mut self, location: Location) {
-        self.runtime.step.label.touch(location, AccessKind::Update);
+        sync::StepEffects::touch(self, location, AccessKind::Update);
     }
 
     /// The thread has so many locks more.
@@ -165,11 +165,19 @@ impl sync::StepEffects for CurrentStep<'_> {
         }
         execution.values.set(location, value, depth);
         execution.schedule.changed = true;
+        if let Some((group, bit)) = self.runtime.search.lock_groups.of(location) {
+            let held = execution.values.get(group) & !bit | if value == 0 { 0 } else { bit };
+            execution.values.set(group, held, depth);
+        }
     }
 
     #[inline]
     fn touch(&mut self, location: Location, kind: AccessKind) {
         self.runtime.step.label.touch(location, kind);
+        // Who uses a mutex that is locked together with others uses what stands for all of them.
+        if let Some((group, _)) = self.runtime.search.lock_groups.of(location) {
+            self.runtime.step.label.touch(group, kind);
+        }
     }
 
     fn varies(&mut self) {

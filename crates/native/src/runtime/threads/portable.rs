@@ -14,8 +14,9 @@ use crate::runtime::memory::layout::MAX_THREADS;
 use crate::runtime::memory::shadow::is_location;
 
 /// What a location is, by the first word of its name: `[MEMORY, offset, size]`, `[OBJECT, class, offset]`; of a
-/// thread its end, its wake-ups, and whether it was joined; what is registered for the end; and a group by the
-/// words of that member whose name is the least, since the order of numbers does not travel.
+/// thread its end, its wake-ups, and whether it was joined; what is registered for the end; and a group, of
+/// memory or of mutexes, by the words of that member whose name is the least, since the order of numbers does
+/// not travel.
 const MEMORY: u64 = 0;
 const OBJECT: u64 = 1;
 const END: u64 = 2;
@@ -23,6 +24,7 @@ const WAKE: u64 = 3;
 const HANDLE: u64 = 4;
 const REGISTRY: u64 = 5;
 const GROUP: u64 = 6;
+const LOCKS: u64 = 7;
 
 impl Runtime {
     /// The thread in whose slot an address is, if any, and where it is there, or in the object.
@@ -59,10 +61,14 @@ impl Runtime {
         if location == self.search.registry.location() {
             return Some(LocationName::global(vec![REGISTRY]));
         }
-        if let Some(members) = self.search.watched.groups.members(location) {
+        let groups = [
+            (GROUP, self.search.watched.groups.members(location)),
+            (LOCKS, self.search.lock_groups.members(location)),
+        ];
+        if let Some((kind, members)) = groups.into_iter().find_map(|(kind, members)| Some((kind, members?))) {
             let names = members.iter().filter_map(|&member| self.location_name(member));
             let LocationName { process, words } = names.min()?;
-            return Some(LocationName { process, words: [vec![GROUP], words].concat() });
+            return Some(LocationName { process, words: [vec![kind], words].concat() });
         }
         self.execution.threads.list.iter().enumerate().find_map(|(at, thread)| {
             let of_thread = [(thread.end, END), (thread.wake, WAKE), (thread.handle, HANDLE)];
@@ -88,6 +94,10 @@ impl Runtime {
             [GROUP, ref first @ ..] => {
                 let first = self.location_named(process, first)?;
                 self.search.watched.groups.of(&[(first, 0)])
+            }
+            [LOCKS, ref first @ ..] => {
+                let first = self.location_named(process, first)?;
+                self.search.lock_groups.of(first).map(|(group, _)| group)
             }
             [word] => {
                 let thread = self.execution.threads.list.get(process?.index())?;

@@ -1,19 +1,68 @@
 //! Data races of the program's memory: what a step accesses is told to [`mazurka_threads::races`], and what
 //! comes back is told to people.
 
-use mazurka_program::{Access, AccessKind, FailureKind, Label, Location};
+use mazurka_program::{Access, AccessKind, Failure, FailureKind, Label, Location, ProcessId};
 use mazurka_threads::races::{Atomic, Order, Seen};
+use rustc_hash::FxHashMap;
 
 use super::operation::Operation;
 use super::runtime::Runtime;
 use crate::runtime::report::frames::Trail;
 
 /// Where an access was made.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Site {
     place: usize,
-    /// Who called it there, in C++, where most happens in functions of the library.
+    /// Who called it there, in C++, where most happens in functions of the library; in C once there was a race
+    /// in such a function.
     trail: Trail,
+}
+
+/// An access that races: who made it, where, and whether it wrote.
+type Racing = (ProcessId, Site, bool);
+
+/// The races that were met, in whatever execution. One that is met again and again has a number, by which an
+/// execution knows whether it has told it, and its text is made once.
+#[derive(Default)]
+pub(crate) struct MetRaces {
+    numbers: FxHashMap<(Location, Racing, Racing), u32>,
+    /// By number, of races of static variables.
+    texts: Vec<Option<RaceText>>,
+    /// By message and column: the number of the first race with that text.
+    alike: FxHashMap<(String, u32), usize>,
+    /// Whether it is noted in C who called the function that an access is in.
+    callers: bool,
+}
+
+/// What people are told of a race.
+#[derive(Clone)]
+struct RaceText {
+    /// What the names of threads depended on.
+    names: u64,
+    failure: Failure,
+    /// The first race that is told in the same words: accesses of one line are told alike.
+    number: usize,
+}
+
+impl MetRaces {
+    /// The number of a race.
+    fn number(&mut self, location: Location, first: Seen<Site>, second: Seen<Site>) -> usize {
+        let racing = |seen: Seen<Site>| (seen.process, seen.place, seen.write);
+        let next = self.texts.len() as u32;
+        let number = *self.numbers.entry((location, racing(first), racing(second))).or_insert(next);
+        if number == next {
+            self.texts.push(None);
+        }
+        number as usize
+    }
+
+    /// Keeps the text of a race. Gives the number of the first one that is told so.
+    fn keep(&mut self, number: usize, names: u64, failure: Failure) -> usize {
+        let column = failure.place.as_ref().map_or(0, |place| place.column);
+        let first = *self.alike.entry((failure.message.clone(), column)).or_insert(number);
+        self.texts[number] = Some(RaceText { names, failure, number: first });
+        first
+    }
 }
 
 fn atomic(kind: AccessKind) -> Atomic {
@@ -34,7 +83,8 @@ impl Runtime {
     /// What the running thread does now, as an access. All that a step does is of one time, that before it
     /// releases.
     fn race_clock(&mut self, place: usize) -> Seen<Site> {
-        let trail = if self.execution.image.unwinds { self.trail() } else { Trail::default() };
+        let noted = self.execution.image.unwinds || self.search.met_races.callers;
+        let trail = if noted { self.trail() } else { Trail::default() };
         let running = self.running();
         self.execution.races.now(running, Site { place, trail }, false)
     }
@@ -64,7 +114,11 @@ impl Runtime {
         let now = self.race_clock(place);
         let Runtime { search, execution, .. } = self;
         for access in &label.accesses {
-            for location in access.locations().filter(|&at| search.partition.memory(at).is_none()) {
+            // What stands for several mutexes orders nothing of itself.
+            let orders = |at: &Location| {
+                search.partition.memory(*at).is_none() && search.lock_groups.members(*at).is_none()
+            };
+            for location in access.locations().filter(orders) {
                 execution.races.synchronise(now.process, location, atomic(access.kind), Order::Both);
             }
         }
@@ -81,9 +135,46 @@ impl Runtime {
         }
     }
 
+    /// Notes a race, once in an execution.
     #[cold]
     fn report_race(&mut self, location: Location, first: Seen<Site>, second: Seen<Site>) {
-        let Some(cell) = self.search.partition.memory(location) else { return };
+        let number = self.search.met_races.number(location, first, second);
+        if !self.execution.races_told.is_first_use(number) {
+            return;
+        }
+        let names = self.execution.names;
+        let Runtime { search, execution, .. } = self;
+        if let Some(text) = search.met_races.texts[number].as_ref().filter(|text| text.names == names) {
+            if text.number == number || execution.races_told.is_first_use(text.number) {
+                execution.findings.failures.push_copy(&text.failure);
+            }
+            return;
+        }
+        let Some(cell) = search.partition.memory(location) else { return };
+        if !self.execution.image.unwinds
+            && !self.search.met_races.callers
+            && self.is_in_library(first.place.place)
+        {
+            // The line that called it is not known any more: the search begins again, and notes it.
+            (self.search.met_races.callers, self.search.partition.news) = (true, true);
+            return;
+        }
+        let failure = self.race_failure((cell.address, cell.size), first, second);
+        // What other memory is called depends on more.
+        if self.execution.image.variables.contains(&cell.address) {
+            let first = self.search.met_races.keep(number, names, failure.clone());
+            self.execution.races_told.is_first_use(first);
+        }
+        self.execution.findings.report(failure);
+    }
+
+    /// A race of some memory, for people.
+    fn race_failure(
+        &self,
+        (address, size): (usize, usize),
+        first: Seen<Site>,
+        second: Seen<Site>,
+    ) -> Failure {
         let text = |seen: Seen<Site>| {
             let what = if seen.write { "writes" } else { "reads" };
             let place = self.own_place(seen.place.place, &seen.place.trail);
@@ -91,10 +182,12 @@ impl Runtime {
         };
         let message = format!(
             "{}: {}, {}, and nothing orders the two",
-            self.memory_name(cell.address, cell.size),
+            self.memory_name(address, size),
             text(first),
             text(second)
         );
-        self.report(FailureKind::DataRace, message, second.place.place);
+        let (process, place) = (second.process, second.place.place);
+        let place = self.place_of(process, place).or_else(|| self.place(place));
+        Failure { kind: FailureKind::DataRace, message, place, process: Some(process) }
     }
 }

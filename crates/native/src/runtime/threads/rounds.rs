@@ -285,7 +285,7 @@ impl RoundDetector {
         at.add(what);
         let state = state.map(|state| {
             let mut after = Digester::new();
-            [state[0], state[1], what].map(|word| after.add(word));
+            [state[0], state[1], what].into_iter().for_each(|word| after.add(word));
             after.finish()
         });
         self.arrive(at.finish()[0], state, depth);

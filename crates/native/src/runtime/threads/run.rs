@@ -11,8 +11,8 @@ use std::cell::UnsafeCell;
 use std::rc::Rc;
 
 use mazurka_program::{
-    Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, PortableNames, ProcessId, ProcessSet,
-    Program, Receives, Rounds, Run, Stop,
+    AccessKind, Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, PortableNames, ProcessId,
+    ProcessSet, Program, Receives, Rounds, Run, Stop,
 };
 use mazurka_threads::replay::Prefixes;
 
@@ -295,6 +295,11 @@ impl Run for NativeRun {
         // Nearly every step touches one thing, and has nothing else to tell: to exchange the lists would take
         // longer.
         label.accesses.extend_from_slice(&taken.accesses);
+        if self.runtime().search.has_clock {
+            // Clocks tell the order of writes that nobody reads.
+            let writes = label.accesses.iter_mut().filter(|access| access.kind == AccessKind::Write);
+            writes.for_each(|access| access.kind = AccessKind::Update);
+        }
         (label.guard, label.varies) = (taken.guard, taken.varies);
         label.returns = self.has_returned(process);
         if !(taken.waited_for.is_empty() && taken.spawned.is_empty()) {
@@ -438,8 +443,14 @@ impl Runtime {
     fn conclude(&mut self) {
         let Execution { over, findings, heap, .. } = &self.execution;
         let has_blocks = heap.blocks.live > 0;
-        if self.search.watched.any && !over && !findings.assumed {
-            self.report_livelock();
+        if self.search.watched.any && !findings.assumed {
+            match over {
+                false => self.report_livelock(),
+                true if findings.failures.is_empty() && self.search.left_spinning.is_none() => {
+                    self.note_left_spinning();
+                }
+                true => {}
+            }
         }
         if has_blocks {
             self.look_for_leaks();

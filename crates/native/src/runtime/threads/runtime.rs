@@ -12,13 +12,14 @@ use mazurka_threads::execution_state;
 use mazurka_threads::guards::Guards;
 use mazurka_threads::lifetime::{ExecutionState, Sparse};
 use mazurka_threads::races;
+use mazurka_threads::replay::mix;
 use mazurka_threads::schedule::{Findings, Schedule};
 use mazurka_threads::values::Values;
 use mazurka_threads::waiters::Waiters;
 
 use super::objects::{ObjectState, Objects};
 use super::private_loop::PrivateLoop;
-use super::races::Site;
+use super::races::{MetRaces, Site};
 use super::script::Replay;
 use super::snapshot::Snapshots;
 use super::spin::WatchedCells;
@@ -30,8 +31,10 @@ use crate::runtime::memory::layout::{MAX_THREADS, Shadow, Slots};
 use crate::runtime::memory::leaks::Leaks;
 use crate::runtime::memory::shadow::Partition;
 use crate::runtime::report::explain::StepExplanation;
+use crate::runtime::sync::several::LockGroups;
 use crate::runtime::system::exit::{Arguments, Handler};
 use crate::runtime::system::registry::Registry;
+use crate::runtime::system::time::Accessed;
 use crate::runtime::{Options, Races};
 
 /// The thread that runs `main`.
@@ -68,9 +71,11 @@ pub(crate) struct Search {
     pub(crate) guards: Guards,
     pub(crate) watched: WatchedCells,
     pub(crate) registry: Registry,
+    pub(crate) lock_groups: LockGroups,
     pub(crate) snapshots: Snapshots,
     pub(crate) leaks: Leaks,
     pub(crate) stops: Stops,
+    pub(crate) met_races: MetRaces,
     /// Constructors and destructors of the program.
     pub(crate) init: Vec<usize>,
     pub(crate) fini: Vec<usize>,
@@ -80,6 +85,12 @@ pub(crate) struct Search {
     pub(crate) errno: *mut i32,
     /// Whether labels name all that a step might touch.
     pub(crate) static_footprints: bool,
+    /// Whether the program may ask what time it is.
+    pub(crate) has_clock: bool,
+    /// The functions that are one step each.
+    pub(crate) atomic_functions: Vec<usize>,
+    /// What was given values of some of many, if something was.
+    pub(crate) sampled: Option<&'static str>,
     /// Whether some execution has waited at a condition variable.
     pub(crate) has_waits: bool,
     /// How many executions have come to their end.
@@ -99,6 +110,8 @@ pub(crate) struct Search {
     pub(crate) attention: bool,
     /// The thread that was stopped in an endless loop last, and where it was.
     pub(crate) stuck: Option<(String, Place)>,
+    /// Who was left in a loop that waits when the program had ended, and where, if anybody was.
+    pub(crate) left_spinning: Option<String>,
     /// Set when the execution can't go on.
     pub(crate) fatal: Option<Stop>,
     /// What the program does that is not supported, if some execution has come to it.
@@ -122,6 +135,12 @@ execution_state! {
         pub(crate) readers: Vec<(Location, ProcessId)>,
         pub(crate) waiters: Waiters,
         pub(crate) races: races::Races<Site>,
+        /// By location.
+        pub(crate) times: Sparse<Accessed>,
+        /// The races that it has told, by their numbers.
+        pub(crate) races_told: Sparse<()>,
+        /// A digest of what the names of its threads depend on: who was created, to do what.
+        pub(crate) names: u64,
         pub(crate) output: Vec<u8>,
         /// What is to be called at the end.
         pub(crate) at_exit: Vec<Handler>,
@@ -176,6 +195,9 @@ impl Runtime {
             readers: Vec::new(),
             waiters: Waiters::default(),
             races,
+            times: Sparse::default(),
+            races_told: Sparse::default(),
+            names: 0,
             output: Vec::new(),
             at_exit: Vec::new(),
             keys: Vec::new(),
@@ -192,14 +214,19 @@ impl Runtime {
             guards: Guards::default(),
             watched: WatchedCells::default(),
             registry,
+            lock_groups: LockGroups::default(),
             snapshots: Snapshots::default(),
             leaks: Leaks::default(),
             stops: Stops::default(),
+            met_races: MetRaces::default(),
             init: Vec::new(),
             fini: Vec::new(),
             arguments: Arguments::new(&options.arguments, options.stack_size)?,
             errno: ptr::null_mut(),
             static_footprints: false,
+            has_clock: false,
+            atomic_functions: Vec::new(),
+            sampled: None,
             has_waits: false,
             completed: 0,
             owner: 0,
@@ -210,6 +237,7 @@ impl Runtime {
             private_loop: PrivateLoop::default(),
             attention: false,
             stuck: None,
+            left_spinning: None,
             fatal: None,
             refused: None,
             options,
@@ -253,7 +281,7 @@ impl Runtime {
             self.fail(Stop::Bound(format!("the program has more than {MAX_THREADS} threads")));
             return None;
         }
-        let Runtime { search, execution: Execution { threads, schedule, .. }, .. } = self;
+        let Runtime { search, execution: Execution { threads, schedule, names, .. }, .. } = self;
         while threads.list.len() <= process.index() {
             let slot = match search.slots.open(ProcessId(threads.list.len() as u32)) {
                 Ok(slot) => slot,
@@ -267,6 +295,7 @@ impl Runtime {
         }
         let reserved = if process == MAIN { search.arguments.size } else { 0 };
         threads[process].start(body, reserved);
+        *names = mix(mix(*names, process.0.into()), body.function() as u64);
         schedule.created.push(process);
         schedule.starting.push(process);
         Some(process)

@@ -7,7 +7,8 @@
 //! Snapshots cost time in proportion to what they copy, steps in proportion to how many are taken again. So
 //! the place that the search has gone back to is saved, since it will come back to places near it; where the
 //! way there was long, some places on it are saved too; and nothing where there is much to copy for few
-//! steps.
+//! steps. Variables are put back in any case, so they do not count against the first snapshot: what a program
+//! does to them before its first step is not done again.
 
 use std::ops::Range;
 
@@ -68,14 +69,13 @@ impl Snapshots {
 }
 
 impl Execution {
-    /// About how many bytes there are to save.
+    /// About how many bytes there are to save besides variables.
     fn size(&self) -> usize {
-        let variables: usize = self.image.written().iter().map(Range::len).sum();
         let memory = |thread: &Thread| {
             thread.memory_in_use().iter().map(Range::len).sum::<usize>() + thread.buffers.rounds.size()
         };
         let threads = self.schedule.created.iter().map(|&process| memory(&self.threads[process]));
-        variables + threads.sum::<usize>() + self.heap.size() + self.races.size() + self.output.len()
+        threads.sum::<usize>() + self.heap.size() + self.races.size() + self.output.len()
     }
 }
 
@@ -104,12 +104,14 @@ impl Runtime {
     #[inline]
     pub(crate) fn save_if_worth(&mut self) {
         let (depth, snapshots) = (self.execution.schedule.depth, &mut self.search.snapshots);
-        let steps = match snapshots.open.checked_sub(1) {
-            Some(last) => depth - snapshots.list[last].depth,
-            None => depth + STEPS_TO_BEGIN,
+        let variables: usize = self.execution.image.written().iter().map(Range::len).sum();
+        let (steps, in_any_case) = match snapshots.open.checked_sub(1) {
+            Some(last) => (depth - snapshots.list[last].depth, 0),
+            None => (depth + STEPS_TO_BEGIN, variables),
         };
-        let most = (BYTES_A_STEP * steps as usize).min(MOST_BYTES / (snapshots.open + 1));
-        if self.search.options.snapshots && steps >= FEWEST && self.execution.size() <= most {
+        let worth = BYTES_A_STEP * steps as usize + in_any_case;
+        let most = worth.min(MOST_BYTES / (snapshots.open + 1));
+        if self.search.options.snapshots && steps >= FEWEST && variables + self.execution.size() <= most {
             debug_assert!(self.step.written.is_empty(), "a step is over when what it wrote has been noted");
             snapshots.save(depth, &self.execution);
         }

@@ -2,7 +2,7 @@
 //! operation.
 #![allow(unsafe_code)]
 
-use mazurka_program::{AccessKind, Guard, ProcessId};
+use mazurka_program::{Access, AccessKind, Guard, ProcessId};
 use mazurka_threads::races::{Atomic, Order};
 use mazurka_threads::replay::digest;
 
@@ -80,6 +80,9 @@ impl Runtime {
                 self.execution.schedule.depth += 1;
                 if self.search.watched.any {
                     self.note_writes(&[access]);
+                }
+                if self.search.has_clock {
+                    self.carry_time(process, &[access]);
                 }
                 if self.execution.races.enabled {
                     self.look_for_races(access, order, place);
@@ -167,6 +170,11 @@ impl Runtime {
         // Nobody else writes it, and nobody reads it before: so the last write of a thread is as blind as any
         // other.
         self.step.label.touch(thread.end, AccessKind::Once);
+        if self.search.has_clock {
+            let end = Access::one(thread.end, AccessKind::Once);
+            self.carry_time(process, &[end]);
+        }
+        let thread = &self.execution.threads[process];
         if self.execution.races.enabled {
             self.execution.races.synchronise(process, thread.end, Atomic::Write, Order::Both);
         }
@@ -221,6 +229,9 @@ impl Runtime {
                 if self.search.watched.any {
                     self.note_writes(&[access]);
                     self.touch_groups();
+                }
+                if self.search.has_clock {
+                    self.carry_time(process, &[access]);
                 }
                 if self.execution.races.enabled {
                     self.look_for_races(access, order, place);
@@ -290,6 +301,9 @@ impl Runtime {
             self.note_writes(&accesses);
             self.step.label.accesses = accesses;
             self.touch_groups();
+        }
+        if self.search.has_clock {
+            self.carry_time_of_step();
         }
         if self.execution.races.enabled {
             let label = std::mem::take(&mut self.step.label);

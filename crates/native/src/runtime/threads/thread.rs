@@ -88,6 +88,16 @@ pub(crate) enum Body {
     Standard(usize, usize),
 }
 
+impl Body {
+    /// The function, if it is one of the program's own choice.
+    pub(crate) fn function(self) -> usize {
+        match self {
+            Body::Main => 0,
+            Body::Posix(function, _) | Body::Standard(function, _) => function,
+        }
+    }
+}
+
 /// What a thread of the C++ library was given to do: the type of the object that has it, and its last two
 /// words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +130,7 @@ pub(crate) struct ThreadState {
     pub(crate) atomic: u32,
     /// What its clock shows, in nanoseconds.
     pub(crate) clock: i64,
+    pub(crate) looked: time::LastLook,
     /// The stack pointer and the frame pointer of who called the operation that it is parked at.
     pub(crate) registers: (usize, usize),
     /// What tells threads of the C++ library apart, which all run one function.
@@ -143,6 +154,7 @@ impl Default for ThreadState {
             locals: (0, 0),
             atomic: 0,
             clock: time::BEGINNING,
+            looked: time::LastLook::default(),
             registers: (0, 0),
             task: None,
         }
