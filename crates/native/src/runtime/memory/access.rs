@@ -116,6 +116,10 @@ pub(crate) fn announce_range(
             arrive::stop_at_limit(runtime);
         }
         bounds::check_extent(runtime, address, size, place, kind);
+        if runtime.search.rounds && order != Order::Plain {
+            // What an atomic one was given is not known here: where it is, states are not compared.
+            runtime.take_call();
+        }
         runtime.notice(address, size, kind, &mut ranges.accesses)
     };
     match (many, ranges.accesses.first) {
@@ -131,6 +135,10 @@ pub(crate) fn announce_range(
     unsafe {
         if (*current()).search.rounds && (*current()).execution.concurrent {
             (*current()).has_arrived((address, size), kind, order);
+            if many > 0 {
+                // Guards know nothing of it, even if it only reads.
+                (*current()).me().buffers.rounds.note_operation();
+            }
         }
         if many > 0 || !kind.is_read() && !(*current()).is_own_stack(address) {
             (*current()).me().buffers.detector.clear();
@@ -227,7 +235,7 @@ impl Runtime {
     ) -> bool {
         let exposed = self.search.expose && self.expose(address, size, kind)
             || self.search.private_loop.is_watched
-                && self.look_for_private_loop((address, size), place, kind);
+                && self.look_for_private_loop((address, size), place, (kind, order));
         if self.search.rounds && !exposed {
             match kind.is_read() {
                 true => self.me().buffers.rounds.note_announced(0, 0),

@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 use mazurka_program::AccessKind;
+use mazurka_threads::races::Order;
 
 use super::rounds::Digest;
 use super::runtime::{Runtime, Search};
@@ -71,7 +72,7 @@ impl Runtime {
         &mut self,
         (address, size): (usize, usize),
         place: usize,
-        kind: AccessKind,
+        (kind, order): (AccessKind, Order),
     ) -> bool {
         let now = (self.search.turns, self.execution.schedule.depth);
         let known = &mut self.search.private_loop;
@@ -85,7 +86,8 @@ impl Runtime {
             known.begin((0, 0));
             return false;
         }
-        if kind.is_read() {
+        // Where registers are noted.
+        if kind.is_read() || order != Order::Plain {
             if self.has_gone_round(place) {
                 return self.expose_loop();
             }

@@ -450,3 +450,97 @@ impl Way {
         !self.lasts && self.seen.values().all(Seen::is_restored)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rounds that end where a thread is, each with how many steps it has; depths count its own steps.
+    fn rounds(detector: &RoundDetector, now: u32) -> Vec<(usize, bool)> {
+        let mut found = Vec::new();
+        detector.rounds(|depth| (now - depth) as usize, &mut |round| {
+            found.push((round.steps, round.restored));
+            ControlFlow::Continue(())
+        });
+        found
+    }
+
+    /// A write of a byte of some words.
+    fn write(detector: &mut RoundDetector, words: &mut [u64; 2], at: usize, byte: u8) {
+        let address = words.as_mut_ptr().expose_provenance() + at;
+        // SAFETY: the byte is one of the words, which nobody else uses.
+        unsafe {
+            detector.note_write(address, 1);
+            ptr::with_exposed_provenance_mut::<u8>(address).write(byte);
+        }
+    }
+
+    #[test]
+    fn a_round_is_restored_by_own_writes_alone() {
+        let (mut detector, mut words) = (RoundDetector::default(), [0u64; 2]);
+        detector.arrive(7, Some([1, 1]), 0);
+        assert!(!detector.returns() && rounds(&detector, 0).is_empty());
+        write(&mut detector, &mut words, 3, 5);
+        detector.settle();
+        detector.arrive(7, Some([1, 1]), 1);
+        assert!(detector.returns());
+        assert_eq!(rounds(&detector, 1), [(1, false)]);
+        // Another writes it back: that does not count.
+        words[0] = 0;
+        write(&mut detector, &mut words, 12, 0);
+        detector.settle();
+        detector.arrive(7, Some([1, 1]), 2);
+        assert_eq!(rounds(&detector, 2), [(1, true), (2, false)]);
+        words[0] = 9 << 24;
+        write(&mut detector, &mut words, 3, 0);
+        detector.settle();
+        detector.arrive(7, Some([1, 1]), 3);
+        assert_eq!(
+            rounds(&detector, 3),
+            [(1, false), (2, false), (3, true)],
+            "what the first found is there"
+        );
+        assert_eq!((detector.times(), detector.depth_before()), (4, Some(2)));
+    }
+
+    #[test]
+    fn no_round_goes_over_what_lasts_nor_over_fewer_locks() {
+        let mut detector = RoundDetector::default();
+        detector.arrive(7, Some([1, 1]), 0);
+        detector.note_object(3, 0, 1);
+        detector.note_held(1);
+        detector.arrive(8, Some([2, 2]), 1);
+        detector.note_object(3, 1, 0);
+        detector.note_held(-1);
+        detector.arrive(7, Some([1, 1]), 2);
+        assert_eq!(rounds(&detector, 2), [(2, true)]);
+        detector.note_held(1);
+        detector.note_operation();
+        detector.arrive(8, Some([2, 2]), 3);
+        assert!(rounds(&detector, 3).is_empty(), "it had no lock on the way");
+        detector.note_held(-1);
+        detector.note_lasting();
+        detector.arrive(7, Some([1, 1]), 4);
+        assert_eq!(rounds(&detector, 4), [(2, false), (4, false)]);
+        detector.arrive(7, None, 5);
+        assert!(detector.returns() && rounds(&detector, 5).is_empty(), "its state is not known");
+        detector.arrive_within();
+        assert!(!detector.returns());
+    }
+
+    #[test]
+    fn what_is_saved_is_restored_and_many_arrivals_are_found() {
+        use mazurka_threads::lifetime::ExecutionState as _;
+        let (mut detector, mut saved) = (RoundDetector::default(), SavedRoundDetector::default());
+        for at in 0..100 {
+            detector.note_operation();
+            detector.arrive(at % 50, Some([at % 50, 0]), at as u32);
+        }
+        detector.save(&mut saved);
+        assert_eq!((detector.times(), rounds(&detector, 99)), (2, vec![(50, true)]));
+        detector.begin();
+        assert!(!detector.returns());
+        detector.restore(&saved);
+        assert_eq!((detector.times(), rounds(&detector, 99)), (2, vec![(50, true)]));
+    }
+}
