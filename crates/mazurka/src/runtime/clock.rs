@@ -127,6 +127,7 @@ impl Runtime {
     /// Time passes for the running process.
     pub(crate) fn let_time_pass(&mut self, duration: Duration) {
         if self.keeps_clocks() {
+            self.execution.rounds.did_more();
             let clock = self.execution.clocks.of(self.running());
             clock.now = clock.now.saturating_add(duration);
         }
@@ -135,6 +136,7 @@ impl Runtime {
     /// Time passes for the running process until its clock shows as much.
     pub(crate) fn let_time_pass_until(&mut self, time: Duration) {
         if self.keeps_clocks() {
+            self.execution.rounds.did_more();
             let clock = self.execution.clocks.of(self.running());
             clock.now = clock.now.max(time);
         }
