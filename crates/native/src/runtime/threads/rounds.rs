@@ -368,7 +368,7 @@ impl RoundDetector {
             let only_reads = before.written == here.written && before.operations == here.operations;
             if steps > 0 && !(only_reads && steps <= ONLY_READS) {
                 let restored = way.is_restored();
-                if with(Round { steps, restored }).is_break() {
+                if with(Round { steps, restored, alone: steps }).is_break() {
                     return;
                 }
             }
