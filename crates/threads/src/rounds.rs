@@ -293,8 +293,11 @@ mod tests {
         }
     }
 
+    /// What a step changes, where its thread stands then, and with how many locks.
+    type Taken<'a> = (&'a [(Changed, u64, u64)], At, i32);
+
     /// Notes of steps, all of one thread, which changes something in each and then stands somewhere.
-    fn notes(steps: &[(&[(Changed, u64, u64)], At, i32)]) -> RoundNotes<At> {
+    fn notes(steps: &[Taken<'_>]) -> RoundNotes<At> {
         let mut notes = RoundNotes::default();
         notes.arrive(P, At(0, 0), 0);
         for (changes, next, held) in steps {

@@ -41,7 +41,7 @@ fn in_a_list() {
         });
     });
     fails("panic", || {
-        let mut rounds = vec![0_u8; 5];
+        let mut rounds = Vec::from([0_u8; 5]);
         twelfth_round(move || {
             rounds.rotate_left(1);
             rounds[0] += 1;

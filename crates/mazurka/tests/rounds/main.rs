@@ -23,8 +23,8 @@ fn passes(expected: (u64, u64), closure: impl Fn() + Clone + Send + Sync + 'stat
     }
 }
 
-/// As [`passes`], where other orders have other numbers: a loop within the loop only reads, and how soon it is
-/// seen to wait decides how often the outer one is gone through.
+/// As [`passes`], where other orders have other numbers, which should not be: when a loop that only reads is
+/// seen to wait is the suspect. The verdict is the same in all.
 fn passes_in_any_order(expected: (u64, u64), closure: impl Fn() + Clone + Send + Sync + 'static) {
     let report = Checker::new().run(closure.clone());
     assert!(report.is_pass(), "{}", report.text());

@@ -82,7 +82,7 @@ fn a_reader_of_a_sequence_lock_tries_again() {
         let (one, two) = loop {
             let before = lock.0.load(SeqCst);
             let read = (lock.1[0].load(SeqCst), lock.1[1].load(SeqCst));
-            if before % 2 == 0 && lock.0.load(SeqCst) == before {
+            if before.is_multiple_of(2) && lock.0.load(SeqCst) == before {
                 break read;
             }
         };
