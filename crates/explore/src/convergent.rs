@@ -34,7 +34,7 @@ use std::ops::ControlFlow;
 use mazurka_program::{Location, ProcessId, ProcessSet, Renamed};
 
 use crate::frame::Search;
-use crate::rounds::some_go_round;
+use crate::livelock::some_go_round;
 use crate::walk::Walk;
 use crate::{Ending, NotExhaustive, Order, Summary};
 use guess::{Guesses, Here};

@@ -7,6 +7,7 @@
 mod convergent;
 mod explore;
 mod frame;
+mod livelock;
 mod naive;
 mod observers;
 mod optimal;
@@ -23,9 +24,10 @@ mod wakeup;
 mod walk;
 
 pub use explore::{Ending, Monitor, NoMonitor, explore};
+pub use livelock::livelock;
 pub use options::{Counts, Limits, NotExhaustive, Options, Order, Summary};
 pub use published::{NotPublished, Published};
 pub use registry::{Algorithm, Need, UnknownAlgorithm};
-pub use rounds::{Stopped, StoppedBy, livelock};
+pub use rounds::{Stopped, StoppedBy};
 #[doc(hidden)]
 pub use rules::Rules;

@@ -13,11 +13,13 @@
 //!   process happens after any of `B`;
 //! * the *joint round*: `A = [e']` for an earlier event `e'` of the process, where the run has states.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use mazurka_program::{Access, FailureKind, ProcessId, ProcessSet, Run, Stop};
+use mazurka_program::{ProcessId, ProcessSet, Run, Stop};
 use mazurka_trace::{HappensBefore, Trace};
+
+use crate::NotExhaustive;
+use crate::walk::Walk;
 
 crate::rules::switches! {
     /// The switches of the rule's parts.
@@ -212,246 +214,42 @@ impl Walked<'_> {
     }
 }
 
-/// Whether an execution that ended with stopped processes is a livelock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Livelock {
-    /// From its end the program can come to an end.
-    No,
-    /// It can't, whatever is done.
-    Yes,
-    /// It was not found out.
-    Unknown,
-}
-
-/// What is known of ends with stopped processes, so that the same one is looked at once.
-#[derive(Default)]
-pub(crate) struct Livelocks {
-    known: HashMap<Vec<i64>, Livelock>,
-}
-
-/// How many steps a fair schedule is given to come to an end.
-const FAIR_STEPS: usize = 400;
-
-/// How many states are looked at to find an end.
-const MOST_STATES: usize = 200_000;
-
-impl Livelocks {
-    /// Whether the program can come to an end from where a run is, with everybody going on. The run is where
-    /// it was afterwards.
-    ///
-    /// # Errors
-    /// If the run can't go on.
-    pub fn decide(
-        &mut self,
-        run: &mut dyn Run,
-        walked: Walked<'_>,
-        stopped: &[Stopped],
-    ) -> Result<Livelock, Stop> {
-        if stopped.iter().any(|stopped| stopped.by == StoppedBy::Limit) {
-            return Ok(Livelock::No);
+impl Walk<'_> {
+    /// Stops the process that took the last step, if it has closed a round or come to one place too often.
+    #[cold]
+    pub fn look_for_a_round(&mut self, process: ProcessId) -> ControlFlow<()> {
+        if !self.is_ordered {
+            (self.order, self.is_ordered) = (HappensBefore::of(&self.trace), true);
         }
-        if go_on_alone(run, walked.trace, stopped) || go_round_again(run, walked.trace, stopped)? {
-            return Ok(Livelock::Yes);
-        }
-        self.decide_by_search(run)
-    }
-
-    fn decide_by_search(&mut self, run: &mut dyn Run) -> Result<Livelock, Stop> {
-        let state = state_of(run);
-        if let Some(&known) = state.as_ref().and_then(|state| self.known.get(state)) {
-            return Ok(known);
-        }
-        let depth = run.depth();
-        let ends = ends_fairly(run, depth + FAIR_STEPS)?;
-        // Who only reads may wait there for what nobody will change any more.
-        let spins = ends && run.failures().iter().any(|failure| failure.kind == FailureKind::Livelock);
-        run.rewind(depth);
-        let decided = match (ends, &state) {
-            (true, _) if spins => Livelock::Yes,
-            (true, _) => Livelock::No,
-            (false, Some(_)) => search_for_an_end(run)?,
-            (false, None) => Livelock::Unknown,
-        };
-        run.rewind(depth);
-        if let Some(state) = state {
-            self.known.insert(state, decided);
-        }
-        Ok(decided)
-    }
-}
-
-/// Whether it is a livelock where a run has come along a trace: some go round and round, nobody else goes on,
-/// and the program can't come to an end any more.
-pub fn livelock<R: Run>(run: &mut R, trace: &Trace) -> bool {
-    let run: &mut dyn Run = run;
-    let enabled: Vec<ProcessId> = run.enabled().iter().collect();
-    if run.rounds().is_none() || run.assumed() || run.ended_early() {
-        return false;
-    }
-    if enabled.is_empty() {
-        return some_go_round(run);
-    }
-    let order = HappensBefore::of(trace);
-    let walked = Walked { trace, order: &order };
-    let (mut stops, rules) = (Stops::default(), Repairs::default());
-    for &process in &enabled {
-        let position = trace.positions(process).last().map(|&last| last as usize);
-        let Ok(closed) = stops.closed_round(run, walked, process, &rules) else { return false };
-        if let (Some(position), Some(by)) = (position, closed) {
-            stops.add(Stopped { process, position, by });
-        }
-    }
-    // Where states are known, it does not take rounds to see that there is no end.
-    if stops.all().len() < enabled.len() && state_of(run).is_none() {
-        return false;
-    }
-    let decided = match stops.all().len() < enabled.len() {
-        true => Livelocks::default().decide_by_search(run),
-        false => Livelocks::default().decide(run, walked, stops.all()),
-    };
-    decided == Ok(Livelock::Yes)
-}
-
-/// Whether every stopped process would go its own round again, whatever the others do: no step of it could have
-/// come out otherwise, nobody else has written since what the round touches, and none writes what another one's
-/// round touches or somebody waits for.
-fn go_on_alone(run: &dyn Run, trace: &Trace, stopped: &[Stopped]) -> bool {
-    let mut awaited = Vec::new();
-    run.waiting(&mut |_, guard| awaited.extend(guard.map(|guard| guard.location)));
-    let touches = |k: usize, access: Access| trace.accesses(k).iter().any(|touched| touched.overlaps(access));
-    let writes = |k: usize, access: Access| {
-        let mut written = trace.accesses(k).iter().filter(|touched| !touched.kind.is_read());
-        written.any(|written| written.overlaps(access))
-    };
-    stopped.iter().all(|one| {
-        let is_repeated = |k: usize, access: Access| {
-            let mut since = (k..trace.len()).filter(|&later| trace.process(later) != one.process);
-            !since.any(|later| writes(later, access))
-        };
-        let is_unnoticed = |access: Access| {
-            let others = stopped.iter().filter(|other| other.process != one.process);
-            let mut rounds = others.flat_map(|other| other.round(trace));
-            !rounds.any(|&k| touches(k as usize, access))
-                && !access.locations().any(|location| awaited.contains(&location))
-        };
-        let is_own = matches!(one.by, StoppedBy::OwnRound(_));
-        is_own
-            && one.round(trace).iter().map(|&k| k as usize).all(|k| {
-                let mut accesses = trace.accesses(k).iter().copied();
-                trace.alternatives(k) == 1
-                    && accesses.all(|a| is_repeated(k, a) && (a.kind.is_read() || is_unnoticed(a)))
-            })
-    })
-}
-
-/// Whether every stopped process goes an own round again when it goes on, one after the other, and all of
-/// them would go on so: others have written since what its round touches, but nothing that leads it
-/// elsewhere. The run is where it was afterwards.
-fn go_round_again(run: &mut dyn Run, trace: &Trace, stopped: &[Stopped]) -> Result<bool, Stop> {
-    let (depth, mut trace) = (run.depth(), trace.clone());
-    let mut again = Vec::new();
-    for one in stopped {
-        let most = trace.len() + FAIR_STEPS;
-        again.extend(go_round(run, &mut trace, one.process, most)?);
-    }
-    // On its way one may have let another go on.
-    let nobody_else =
-        run.enabled().iter().all(|process| again.iter().any(|one: &Stopped| one.process == process));
-    let goes_on = nobody_else && again.len() == stopped.len() && go_on_alone(run, &trace, &again);
-    run.rewind(depth);
-    Ok(goes_on)
-}
-
-/// Takes steps of a process until it has gone a round, at most up to a depth.
-fn go_round(
-    run: &mut dyn Run,
-    trace: &mut Trace,
-    process: ProcessId,
-    most: usize,
-) -> Result<Option<Stopped>, Stop> {
-    let (before, mut label) = (trace.positions(process).len(), Default::default());
-    while trace.len() < most && run.enabled().contains(process) && run.alternatives(process) == 1 {
-        run.step(process, 0, &mut label)?;
-        trace.push(process, 0, 1, &label);
-        let (own, mut closed) = (trace.positions(process), None);
-        if let Some(rounds) = run.rounds().filter(|_| label.returns) {
-            rounds.rounds(process, own, &mut |round| {
-                if round.restored && round.steps <= own.len() - before {
-                    closed = Some(StoppedBy::OwnRound(round.steps));
+        if self.label().returns {
+            let Walk { run, trace, order, stops, options, .. } = self;
+            let closed =
+                stops.closed_round(&mut **run, Walked { trace, order }, process, &options.rules.rounds);
+            let by = match closed {
+                Ok(Some(by)) => Some(by),
+                Ok(None) => self.unrolled(process).then_some(StoppedBy::Limit),
+                Err(stop) => {
+                    self.note(stop);
+                    return ControlFlow::Break(());
                 }
-                if closed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-        }
-        if let Some(by) = closed {
-            return Ok(Some(Stopped { process, position: trace.len() - 1, by }));
-        }
-    }
-    Ok(None)
-}
-
-fn state_of(run: &dyn Run) -> Option<Vec<i64>> {
-    let named = run.states()?.named()?;
-    let mut state = Vec::new();
-    named.named_state(&mut state);
-    Some(state)
-}
-
-/// Whether some process that waits goes round and round.
-pub(crate) fn some_go_round(run: &dyn Run) -> bool {
-    let mut found = false;
-    run.waiting(&mut |process, _| found |= run.goes_round(process));
-    found
-}
-
-fn has_ended(run: &dyn Run) -> bool {
-    run.enabled().is_empty() && !some_go_round(run) || run.ended_early()
-}
-
-/// Whether a schedule that gives everybody a turn comes to an end within a depth. The run stays there.
-fn ends_fairly(run: &mut dyn Run, depth: usize) -> Result<bool, Stop> {
-    let (mut label, mut last) = (Default::default(), None);
-    while !has_ended(run) {
-        if run.depth() >= depth || run.enabled().is_empty() {
-            return Ok(false);
-        }
-        let enabled = run.enabled();
-        let next = enabled.iter().find(|&process| Some(process) > last).or_else(|| enabled.iter().next());
-        let Some(process) = next else { break };
-        let choice = run.depth() as u32 % run.alternatives(process);
-        run.step(process, choice, &mut label)?;
-        last = Some(process);
-    }
-    Ok(true)
-}
-
-/// Looks at all states that can be reached from where a run is, for one in which nobody can go on.
-fn search_for_an_end(run: &mut dyn Run) -> Result<Livelock, Stop> {
-    let start = run.depth();
-    let mut label = Default::default();
-    let mut seen = std::collections::HashSet::new();
-    let mut stack: Vec<Vec<(ProcessId, u32)>> = Vec::new();
-    loop {
-        if state_of(run).is_some_and(|state| seen.insert(state)) {
-            if has_ended(run) {
-                return Ok(Livelock::No);
-            }
-            if seen.len() > MOST_STATES {
-                return Ok(Livelock::Unknown);
-            }
-            let steps =
-                run.enabled().iter().flat_map(|p| (0..run.alternatives(p)).map(move |choice| (p, choice)));
-            stack.push(steps.collect());
-        }
-        let next = loop {
-            match stack.last_mut() {
-                None => return Ok(Livelock::Yes),
-                Some(steps) => match steps.pop() {
-                    Some(step) => break step,
-                    None => stack.pop(),
-                },
             };
-        };
-        run.rewind(start + stack.len() - 1);
-        run.step(next.0, next.1, &mut label)?;
+            let position = self.trace.len() - 1;
+            self.stops_at_rounds |= by.is_some();
+            by.into_iter().for_each(|by| self.stops.add(Stopped { process, position, by }));
+        }
+        self.stops.refresh(self.run.enabled());
+        ControlFlow::Continue(())
+    }
+
+    /// Whether a process has come to where it stands as often as it may; notes that then.
+    fn unrolled(&mut self, process: ProcessId) -> bool {
+        let (most, own) = (self.options.limits.unroll, self.trace.positions(process));
+        let Some(rounds) = self.run.rounds() else { return false };
+        let has = own.len() >= most && rounds.arrivals(process, own) > most;
+        if has {
+            let reason = NotExhaustive::Unrolled(most, rounds.describe(process, own));
+            self.miss(reason);
+        }
+        has
     }
 }

@@ -8,7 +8,8 @@ use mazurka_program::{GuardId, Label, ProcessId, ProcessSet, Run, Stop};
 use mazurka_trace::{HappensBefore, Trace};
 
 use crate::explore::AnyMonitor;
-use crate::rounds::{Livelock, Livelocks, Stopped, StoppedBy, Stops, Walked, some_go_round};
+use crate::livelock::{Livelocks, some_go_round};
+use crate::rounds::Stops;
 use crate::{Counts, Ending, NotExhaustive, Options, Order, Rules, Summary};
 
 /// The most work between looks at the clock, in steps; a look costs about as much as the quickest step.
@@ -36,10 +37,10 @@ pub(crate) struct Walk<'a> {
     pub trace: Trace,
     /// The order of the trace's events, if the algorithm asks for it.
     pub order: HappensBefore,
-    is_ordered: bool,
-    stops: Stops,
+    pub is_ordered: bool,
+    pub stops: Stops,
     ignores_rounds: bool,
-    livelocks: Livelocks,
+    pub livelocks: Livelocks,
     pub counts: Counts,
     pub options: &'a Options,
     monitor: &'a mut dyn AnyMonitor,
@@ -143,44 +144,6 @@ impl<'a> Walk<'a> {
         self.ignores_rounds = true;
     }
 
-    /// Stops the process that took the last step, if it has closed a round or come to one place too often.
-    #[cold]
-    fn look_for_a_round(&mut self, process: ProcessId) -> ControlFlow<()> {
-        if !self.is_ordered {
-            (self.order, self.is_ordered) = (HappensBefore::of(&self.trace), true);
-        }
-        if self.label.returns {
-            let Walk { run, trace, order, stops, options, .. } = self;
-            let closed =
-                stops.closed_round(&mut **run, Walked { trace, order }, process, &options.rules.rounds);
-            let by = match closed {
-                Ok(Some(by)) => Some(by),
-                Ok(None) => self.unrolled(process).then_some(StoppedBy::Limit),
-                Err(stop) => {
-                    self.note(stop);
-                    return ControlFlow::Break(());
-                }
-            };
-            let position = self.trace.len() - 1;
-            self.stops_at_rounds |= by.is_some();
-            by.into_iter().for_each(|by| self.stops.add(Stopped { process, position, by }));
-        }
-        self.stops.refresh(self.run.enabled());
-        ControlFlow::Continue(())
-    }
-
-    /// Whether a process has come to where it stands as often as it may; notes that then.
-    fn unrolled(&mut self, process: ProcessId) -> bool {
-        let (most, own) = (self.options.limits.unroll, self.trace.positions(process));
-        let Some(rounds) = self.run.rounds() else { return false };
-        let has = own.len() >= most && rounds.arrivals(process, own) > most;
-        if has {
-            let reason = NotExhaustive::Unrolled(most, rounds.describe(process, own));
-            self.miss(reason);
-        }
-        has
-    }
-
     /// What has been done so far, in steps; what a step does besides counts too, so that no few steps last
     /// long unnoticed.
     #[inline]
@@ -214,7 +177,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The run can't go on.
-    fn note(&mut self, stop: Stop) {
+    pub fn note(&mut self, stop: Stop) {
         match stop {
             Stop::Broken(failure) => self.broken = Some(failure),
             Stop::Unsupported(reason) => self.not_exhaustive = Some(NotExhaustive::Unsupported(reason)),
@@ -412,21 +375,6 @@ impl<'a> Walk<'a> {
             Some(most) if counts.executions() >= most => self.stop(NotExhaustive::Executions(most)),
             _ => ControlFlow::Continue(()),
         }
-    }
-
-    /// Whether the execution, in which nobody goes on but those who are stopped, is a livelock. Breaks if the run
-    /// can't go on.
-    fn is_livelock(&mut self) -> ControlFlow<(), bool> {
-        let Walk { run, trace, order, stops, livelocks, .. } = self;
-        match livelocks.decide(&mut **run, Walked { trace, order }, stops.all()) {
-            Ok(Livelock::Unknown) => self.miss(NotExhaustive::Undecided),
-            Ok(decided) => return ControlFlow::Continue(decided == Livelock::Yes),
-            Err(stop) => {
-                self.note(stop);
-                return ControlFlow::Break(());
-            }
-        }
-        ControlFlow::Continue(false)
     }
 
     /// Notes that not everything will be looked at, and goes on.

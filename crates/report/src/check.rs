@@ -214,6 +214,10 @@ pub(crate) fn reason(
                 }
             }
         }
+        Some(NotExhaustive::Unrolled(most, what)) => {
+            let most = counted(*most as u64, "round");
+            format!("{what} was cut after {most}; bound it or raise {}", wording.max_unroll)
+        }
         Some(NotExhaustive::Memory(bytes)) => {
             let most = size_text(*bytes);
             format!("the memory limit of {most} was reached; {} raises it", wording.max_memory)

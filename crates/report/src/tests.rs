@@ -315,6 +315,7 @@ fn a_report_speaks_as_its_readers_do() {
         process: "thread",
         keep_going: "GO",
         max_depth: "DEPTH",
+        max_unroll: "UNROLL",
         seed: "SEED",
         full_trace: "FULL",
         ..Wording::COMMAND

@@ -10,6 +10,8 @@ pub struct Wording {
     pub keep_going: &'static str,
     /// What sets the most steps of an execution.
     pub max_depth: &'static str,
+    /// What sets the most rounds of a loop.
+    pub max_unroll: &'static str,
     /// What sets the most memory.
     pub max_memory: &'static str,
     /// What sets the order of the search.
@@ -26,6 +28,7 @@ impl Wording {
         process: "process",
         keep_going: "--keep-going",
         max_depth: "--max-depth",
+        max_unroll: "--max-unroll",
         max_memory: "--max-memory",
         seed: "--seed",
         full_trace: "--full-trace",

@@ -16,7 +16,7 @@ use mazurka_program::ProcessId;
 use super::ConvergentSearch;
 use super::store::StateId;
 use crate::Ending;
-use crate::rounds::some_go_round;
+use crate::livelock::some_go_round;
 
 /// What is known of a state.
 #[derive(Clone, Copy, Debug)]

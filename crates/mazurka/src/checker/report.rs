@@ -11,6 +11,7 @@ pub(super) const WORDING: Wording = Wording {
     process: "thread",
     keep_going: "Checker::keep_going",
     max_depth: "Checker::max_depth",
+    max_unroll: "Checker::max_unroll",
     max_memory: "Checker::max_memory",
     seed: "Checker::seed",
     full_trace: "MAZURKA_FULL_TRACE=1",
