@@ -7,6 +7,7 @@ mod runtime;
 mod runtime_lifetimes;
 mod runtime_orders;
 mod runtime_primitives;
+mod runtime_rounds;
 mod runtime_snapshots;
 mod runtime_speed;
 mod runtime_steps;

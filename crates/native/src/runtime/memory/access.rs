@@ -13,8 +13,9 @@ use super::{bounds, heap};
 use crate::runtime::system::limits;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::operation::{CurrentStep, Operation};
+use crate::runtime::threads::operation::{CurrentStep, InRound, Operation};
 use crate::runtime::threads::runtime::{Execution, Runtime, Search, StepState, current};
+use crate::runtime::threads::spin::spin_place;
 
 /// A thread is about to access `N` bytes.
 #[inline(always)]
@@ -24,9 +25,11 @@ fn access<const N: usize>(address: usize, place: usize, kind: AccessKind) {
         return;
     }
     // SAFETY: a thread of the program runs here, so that nobody else uses it.
-    unsafe { announce::<N>(runtime, address, place, kind, Order::Plain) }
+    unsafe { announce::<N>(runtime, address, place, kind, (Order::Plain, 0)) }
 }
 
+/// The same, with how it synchronises, and what an atomic one was given to write.
+///
 /// # Safety
 /// A thread of the program must run here.
 #[inline(always)]
@@ -35,7 +38,7 @@ pub(crate) unsafe fn announce<const N: usize>(
     address: usize,
     place: usize,
     kind: AccessKind,
-    order: Order,
+    (order, given): (Order, u64),
 ) {
     // SAFETY: by the contract nobody else uses the runtime. The shadow has as many words as it says.
     unsafe {
@@ -52,7 +55,7 @@ pub(crate) unsafe fn announce<const N: usize>(
         } else if is_invisible(first, (*runtime).running().0, !kind.is_read())
             && std::slice::from_raw_parts(word, N).iter().all(|&other| other == first)
         {
-            if (*runtime).search.expose && (*runtime).expose(address, N, kind) {
+            if (*runtime).search.attention && (*runtime).attend((address, N), place, kind, order) {
                 announce_any(address, N, place, kind, order);
                 return;
             }
@@ -60,11 +63,14 @@ pub(crate) unsafe fn announce<const N: usize>(
                 (*runtime).me().buffers.detector.clear();
             }
         } else if is_location(first) && (*runtime).search.partition.is(first, address, N) {
-            arrive::operate_access(runtime, Access::one(Location(first), kind), place, order);
+            arrive::operate_access(runtime, Access::one(Location(first), kind), place, (order, given));
+            if (*runtime).search.rounds {
+                (*runtime).has_arrived((address, N), kind, order);
+            }
             match kind {
                 AccessKind::Read if N <= 8 => {
                     let value = peek(address, N);
-                    (*runtime).note_read(place, Location(first), value);
+                    (*runtime).note_read(spin_place(place, Location(first), given), Location(first), value);
                 }
                 // Who announces an atomic one tells whether it changes anything.
                 AccessKind::Update if order != Order::Plain => {}
@@ -110,12 +116,16 @@ pub(crate) fn announce_range(
             arrive::stop_at_limit(runtime);
         }
         bounds::check_extent(runtime, address, size, place, kind);
+        if runtime.search.rounds && order != Order::Plain {
+            // What an atomic one was given is not known here: where it is, states are not compared.
+            runtime.take_call();
+        }
         runtime.notice(address, size, kind, &mut ranges.accesses)
     };
     match (many, ranges.accesses.first) {
         (1, Some(access)) if comparison.is_none() => {
             // SAFETY: as above.
-            unsafe { arrive::operate_access(current(), access, place, order) }
+            unsafe { arrive::operate_access(current(), access, place, (order, 0)) }
         }
         (0, _) => {}
         _ => arrive::operate(&mut ranges, place),
@@ -123,6 +133,13 @@ pub(crate) fn announce_range(
     // SAFETY: as above. What is invisible ends a spin loop only if it is a write elsewhere than to the own
     // stack.
     unsafe {
+        if (*current()).search.rounds && (*current()).execution.concurrent {
+            (*current()).has_arrived((address, size), kind, order);
+            if many > 0 {
+                // Guards know nothing of it, even if it only reads.
+                (*current()).me().buffers.rounds.note_operation();
+            }
+        }
         if many > 0 || !kind.is_read() && !(*current()).is_own_stack(address) {
             (*current()).me().buffers.detector.clear();
         }
@@ -191,12 +208,56 @@ impl Operation for MultiAccess {
         label.varies |= self.comparison.is_some() && !foresee;
     }
 
+    fn in_round(&self) -> InRound {
+        match (self.order, self.accesses.first) {
+            // The program makes a plain one itself: what it writes, and where, it has kept.
+            (Order::Plain, Some(first)) => InRound::AtAccess(u64::from(first.first.0)),
+            _ => InRound::Within,
+        }
+    }
+
     fn describe(&self, _runtime: &Runtime) -> String {
         String::new()
     }
 }
 
 impl Runtime {
+    /// The running thread makes an access that nobody else can notice, and somebody wants to know. Says
+    /// whether others can notice it now.
+    #[cold]
+    #[inline(never)]
+    fn attend(
+        &mut self,
+        (address, size): (usize, usize),
+        place: usize,
+        kind: AccessKind,
+        order: Order,
+    ) -> bool {
+        let exposed = self.search.expose && self.expose(address, size, kind)
+            || self.search.private_loop.is_watched
+                && self.look_for_private_loop((address, size), place, (kind, order));
+        if self.search.rounds && !exposed {
+            match kind.is_read() {
+                true => self.me().buffers.rounds.note_announced(0, 0),
+                false => self.log_write(address, size, order),
+            }
+        }
+        self.search.attention =
+            self.search.rounds || self.search.expose || self.search.private_loop.is_watched;
+        exposed
+    }
+
+    /// The running thread, of which loops are looked at, makes an access now.
+    #[cold]
+    #[inline(never)]
+    fn has_arrived(&mut self, (address, size): (usize, usize), kind: AccessKind, order: Order) {
+        match kind.is_read() {
+            true => self.me().buffers.rounds.note_announced(0, 0),
+            false => self.log_write(address, size, order),
+        }
+        self.wipe_if_looked_at();
+    }
+
     /// Makes a variable that a thread goes on reading a location. Says whether it is one now.
     #[cold]
     fn expose(&mut self, address: usize, size: usize, kind: AccessKind) -> bool {
@@ -209,7 +270,7 @@ impl Runtime {
 
     /// Whether an address is on the stack of the running thread.
     #[inline]
-    fn is_own_stack(&mut self, address: usize) -> bool {
+    pub(crate) fn is_own_stack(&mut self, address: usize) -> bool {
         let slot = self.me().slot;
         (slot.stack_limit..slot.stack_base).contains(&address)
     }
@@ -218,6 +279,9 @@ impl Runtime {
     fn notice(&mut self, address: usize, size: usize, kind: AccessKind, touched: &mut AccessSlice) -> usize {
         if !self.execution.concurrent {
             return 0;
+        }
+        if self.search.rounds && !kind.is_read() {
+            self.notice_foreign_stack(address, size);
         }
         let Search { partition, shadow, .. } = &mut self.search;
         let Execution { schedule, touched: list, .. } = &mut self.execution;

@@ -289,6 +289,7 @@ impl Runtime {
             arrive::stop_here();
         }
         self.me().buffers.detector.clear();
+        self.log_lasting();
         let block = Block { address: start, size, place, trail: self.trail(), freed: None };
         self.execution.heap.note_allocated(thread, block);
         Some(start)
@@ -318,6 +319,7 @@ fn release(address: usize, place: usize, name: &str) -> usize {
     let freed_before = with_runtime(|runtime| {
         let Some(freed) = runtime.execution.heap.block_at(address).and_then(|block| block.freed) else {
             runtime.execution.heap.note_freed(&block, place);
+            runtime.log_lasting();
             return None;
         };
         Some(format!("{}, which was freed{} already", runtime.block_name(&block), runtime.at_place(freed)))

@@ -151,6 +151,21 @@ impl Partition {
         read
     }
 
+    /// Bytes that one thread has to itself, or that were only read, become locations. Says whether there were
+    /// any.
+    pub(crate) fn expose_all(&mut self, words: &mut [u32], address: usize) -> bool {
+        let (mut from, mut any) = (0, false);
+        while let Some(&word) = words.get(from) {
+            let same = words[from..].iter().take_while(|&&other| other == word).count();
+            if !is_location(word) && word != REDZONE {
+                self.make_location(&mut words[from..from + same], address + from);
+                any = true;
+            }
+            from += same;
+        }
+        any
+    }
+
     /// A thread touches a cell, from `at` on, up to `end`. Gives how many bytes of the access that were.
     fn touch(
         &mut self,

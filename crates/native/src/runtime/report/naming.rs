@@ -131,7 +131,7 @@ impl Runtime {
     }
 
     /// Memory by the name that the program has for it, if the debugging information tells.
-    fn declared_name(&self, address: usize, size: usize) -> Option<String> {
+    pub(crate) fn declared_name(&self, address: usize, size: usize) -> Option<String> {
         let symbols = self.search.options.symbols.as_ref()?;
         let storage = self.storage(address)?;
         let name = symbols.name(&storage, size as u64)?;

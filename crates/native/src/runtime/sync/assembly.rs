@@ -48,11 +48,11 @@ extern "C-unwind" fn before(address: usize, code: usize) {
     // faults, and the thread is thrown out.
     unsafe {
         match size {
-            1 => announce::<1>(runtime, address, place, kind, order),
-            2 => announce::<2>(runtime, address, place, kind, order),
-            4 => announce::<4>(runtime, address, place, kind, order),
-            8 => announce::<8>(runtime, address, place, kind, order),
-            _ => announce::<16>(runtime, address, place, kind, order),
+            1 => announce::<1>(runtime, address, place, kind, (order, 0)),
+            2 => announce::<2>(runtime, address, place, kind, (order, 0)),
+            4 => announce::<4>(runtime, address, place, kind, (order, 0)),
+            8 => announce::<8>(runtime, address, place, kind, (order, 0)),
+            _ => announce::<16>(runtime, address, place, kind, (order, 0)),
         }
         if code & OPTIMISED != 0 {
             (*runtime).me().buffers.detector.clear();
@@ -69,7 +69,7 @@ extern "C-unwind" fn done() {
     // SAFETY: as above; the memory was accessed by the instruction.
     unsafe {
         let changed = size > 8 || peek(address, size) != value;
-        (*current()).note_change(address, size, value, changed, place);
+        (*current()).note_change(address, size, value, changed, (place, 0));
     }
 }
 

@@ -11,8 +11,9 @@ use crate::runtime::memory::{bounds, heap};
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::{self, caller};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
+use crate::runtime::threads::operation::{CurrentStep, InRound, Operation, Wait};
 use crate::runtime::threads::runtime::{Runtime, current};
+use crate::runtime::threads::spin::spin_place;
 
 /// What the number of a memory order says.
 pub(crate) fn order(number: i32) -> Order {
@@ -49,69 +50,81 @@ macro_rules! atomics {
         mod $module {
             use super::*;
 
-            /// The thread is about to access the bytes.
+            /// The thread is about to access the bytes, and was given this to write.
             #[inline]
-            fn before(address: *mut $type, kind: AccessKind, order: Order) -> usize {
+            fn before(address: *mut $type, kind: AccessKind, order: Order, given: $type) -> usize {
                 let place = caller();
                 check_null(address.expose_provenance(), place);
+                let how = (order, given as u64);
                 // SAFETY: a thread of the program runs here.
-                unsafe { announce::<$size>(current(), address.expose_provenance(), place, kind, order) }
+                unsafe { announce::<$size>(current(), address.expose_provenance(), place, kind, how) }
                 place
             }
 
             pub(super) extern "C-unwind" fn load(address: *mut $type, order: i32) -> $type {
-                before(address, AccessKind::Read, super::order(order));
+                before(address, AccessKind::Read, super::order(order), 0);
                 // SAFETY: the program passes a valid pointer; a wild one faults, and the thread is thrown
                 // out. No other thread runs, so that a plain access is atomic.
                 unsafe { address.read_unaligned() }
             }
 
             pub(super) extern "C-unwind" fn store(address: *mut $type, value: $type, order: i32) {
-                before(address, AccessKind::Write, super::order(order));
+                before(address, AccessKind::Write, super::order(order), value);
                 // SAFETY: as above.
                 unsafe { address.write_unaligned(value) };
             }
 
             #[inline]
-            fn modify(address: *mut $type, order: i32, f: impl FnOnce($type) -> $type) -> $type {
-                let place = before(address, AccessKind::Update, super::order(order));
+            fn modify(
+                address: *mut $type,
+                order: i32,
+                given: $type,
+                f: impl FnOnce($type) -> $type,
+            ) -> $type {
+                let place = before(address, AccessKind::Update, super::order(order), given);
                 // SAFETY: as above.
                 unsafe {
                     let value = address.read_unaligned();
                     let new = f(value);
                     address.write_unaligned(new);
                     let address = address.expose_provenance();
-                    (*current()).note_change(address, $size, value as u64, value != new, place);
+                    (*current()).note_change(
+                        address,
+                        $size,
+                        value as u64,
+                        value != new,
+                        (place, given as u64),
+                    );
                     value
                 }
             }
 
             pub(super) extern "C-unwind" fn exchange(address: *mut $type, new: $type, order: i32) -> $type {
-                modify(address, order, |_| new)
+                modify(address, order, new, |_| new)
             }
 
             pub(super) extern "C-unwind" fn add(address: *mut $type, by: $type, order: i32) -> $type {
-                modify(address, order, |value| value.wrapping_add(by))
+                modify(address, order, by, |value| value.wrapping_add(by))
             }
 
             pub(super) extern "C-unwind" fn sub(address: *mut $type, by: $type, order: i32) -> $type {
-                modify(address, order, |value| value.wrapping_sub(by))
+                modify(address, order, by, |value| value.wrapping_sub(by))
             }
 
             pub(super) extern "C-unwind" fn and(address: *mut $type, by: $type, order: i32) -> $type {
-                modify(address, order, |value| value & by)
+                modify(address, order, by, |value| value & by)
             }
 
             pub(super) extern "C-unwind" fn or(address: *mut $type, by: $type, order: i32) -> $type {
-                modify(address, order, |value| value | by)
+                modify(address, order, by, |value| value | by)
             }
 
             pub(super) extern "C-unwind" fn xor(address: *mut $type, by: $type, order: i32) -> $type {
-                modify(address, order, |value| value ^ by)
+                modify(address, order, by, |value| value ^ by)
             }
 
             pub(super) extern "C-unwind" fn nand(address: *mut $type, by: $type, order: i32) -> $type {
-                modify(address, order, |value| !(value & by))
+                modify(address, order, by, |value| !(value & by))
             }
 
             /// As clang calls it: gives what was there.
@@ -123,7 +136,8 @@ macro_rules! atomics {
                 failure: i32,
             ) -> $type {
                 let orders = (super::order(success), super::order(failure));
-                compare(address.expose_provenance(), $size, expected as u64, orders, caller());
+                let values = (expected as u64, new as u64);
+                compare(address.expose_provenance(), $size, values, orders, caller());
                 // SAFETY: as above.
                 unsafe {
                     let value = address.read_unaligned();
@@ -146,11 +160,12 @@ macro_rules! atomics {
                 // SAFETY: as above.
                 let wanted = unsafe {
                     let at = expected.expose_provenance();
-                    announce::<$size>(current(), at, place, AccessKind::Read, Order::Plain);
+                    announce::<$size>(current(), at, place, AccessKind::Read, (Order::Plain, 0));
                     expected.read_unaligned()
                 };
                 let orders = (super::order(success), super::order(failure));
-                compare(address.expose_provenance(), $size, wanted as u64, orders, place);
+                let values = (wanted as u64, new as u64);
+                compare(address.expose_provenance(), $size, values, orders, place);
                 // SAFETY: as above.
                 let value = unsafe { address.read_unaligned() };
                 if value == wanted {
@@ -171,7 +186,7 @@ atomics!(bits32, u32, 4);
 atomics!(bits64, u64, 8);
 
 /// A thread is about to compare and exchange.
-fn compare(address: usize, size: usize, expected: u64, orders: (Order, Order), place: usize) {
+fn compare(address: usize, size: usize, (expected, new): (u64, u64), orders: (Order, Order), place: usize) {
     check_null(address, place);
     // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
     let Some(location) = (unsafe { (*current()).only_location(address, size) }) else {
@@ -181,8 +196,10 @@ fn compare(address: usize, size: usize, expected: u64, orders: (Order, Order), p
     };
     // SAFETY: as above.
     unsafe {
-        let guard = (*current()).loop_at(place);
-        let mut operation = Compare { location, address, size, expected, orders, succeeds: false, guard };
+        let given = expected.rotate_left(32) ^ new;
+        let guard = (*current()).loop_at(spin_place(place, location, given));
+        let mut operation =
+            Compare { location, address, size, expected, given, orders, succeeds: false, guard };
         arrive::operate_in_loop(&mut operation, place);
         if guard.is_some() {
             (*current()).me().buffers.detector.clear();
@@ -192,7 +209,10 @@ fn compare(address: usize, size: usize, expected: u64, orders: (Order, Order), p
             bounds::check(&mut *current(), address, size, place, AccessKind::Update);
         }
         let value = peek(address, size);
-        (*current()).note_change(address, size, value, value == expected, place);
+        if value == expected && (*current()).search.rounds {
+            (*current()).log_write(address, size, orders.0);
+        }
+        (*current()).note_change(address, size, value, value == expected, (place, given));
     }
 }
 
@@ -204,10 +224,10 @@ impl Runtime {
         size: usize,
         value: u64,
         changed: bool,
-        place: usize,
+        (place, given): (usize, u64),
     ) {
         match self.only_location(address, size).filter(|_| !changed) {
-            Some(location) => self.note_read(place, location, value),
+            Some(location) => self.note_read(spin_place(place, location, given), location, value),
             None => self.me().buffers.detector.clear(),
         }
     }
@@ -225,6 +245,8 @@ struct Compare {
     address: usize,
     size: usize,
     expected: u64,
+    /// What tells it from others that were given other values.
+    given: u64,
     orders: (Order, Order),
     succeeds: bool,
     /// Of the spin loop that it is in.
@@ -242,6 +264,10 @@ impl Operation for Compare {
 
     fn only_reads(&self) -> bool {
         !self.succeeds
+    }
+
+    fn in_round(&self) -> InRound {
+        InRound::At(self.given ^ u64::from(self.location.0).rotate_left(48))
     }
 
     fn perform(&mut self, step: &mut CurrentStep<'_>) {

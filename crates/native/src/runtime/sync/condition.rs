@@ -13,21 +13,30 @@ use crate::runtime::system::time;
 use crate::runtime::system::user::{caller, object_at, operate_on, with_runtime};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::objects::{Class, Object};
-use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
+use crate::runtime::threads::operation::{CurrentStep, InRound, Operation, Wait};
 use crate::runtime::threads::runtime::Runtime;
 
 /// Joins the queue and gives the mutex back.
 struct JoinQueue {
     queue: Object,
     mutex: Object,
+    /// Until when it waits, if it does not for ever.
+    until: Option<usize>,
     two_mutexes: bool,
 }
 
 impl Operation for JoinQueue {
+    // Who wakes up has left the queue, and nobody cares who came to it first: what counts is who is in it.
+    fn in_round(&self) -> InRound {
+        let objects = u64::from(self.queue.location.0) << 32 | u64::from(self.mutex.location.0);
+        InRound::At(objects ^ self.until.map_or(0, |until| (until as u64 + 1).rotate_left(17)))
+    }
+
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         step.refuse_static_footprints("condition variables");
         step.runtime.search.has_waits = true;
         self.two_mutexes = !sync::join_queue(step, self.queue.location, self.mutex.location);
+        step.holds_more(-1);
     }
 
     fn describe(&self, runtime: &Runtime) -> String {
@@ -59,6 +68,10 @@ impl WakeUp {
 }
 
 impl Operation for WakeUp {
+    fn in_round(&self) -> InRound {
+        InRound::After(0)
+    }
+
     fn wait(&self) -> Wait {
         if self.wake_up.depends_on_others() { Wait::Own } else { Wait::Nothing }
     }
@@ -77,6 +90,10 @@ impl Operation for WakeUp {
 
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         self.woken = self.wake_up.perform(step);
+        if self.woken == Woken::Notified {
+            // Another took it from the queue: it does not only leave what it came to.
+            step.runtime.log_lasting_of(step.process);
+        }
     }
 
     fn describe(&self, runtime: &Runtime) -> String {
@@ -100,6 +117,10 @@ pub(crate) struct Signal {
 }
 
 impl Operation for Signal {
+    fn in_round(&self) -> InRound {
+        InRound::At(u64::from(self.queue.location.0) << 1 | u64::from(self.all))
+    }
+
     fn branches(&self) -> bool {
         !self.all
     }
@@ -141,7 +162,8 @@ fn wait(condition: usize, mutex: usize, times_out: bool, until: usize) -> bool {
     if !mutex::is_mine(mutex) {
         wrong("the thread has not locked the mutex");
     }
-    let mut join = JoinQueue { queue, mutex, two_mutexes: false };
+    let until_when = times_out.then_some(until);
+    let mut join = JoinQueue { queue, mutex, until: until_when, two_mutexes: false };
     operate_on(queue, "pthread_cond_wait", &mut join, place);
     if join.two_mutexes {
         wrong("others wait there with another mutex");

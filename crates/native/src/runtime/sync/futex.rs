@@ -16,7 +16,7 @@ use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::{caller, object_at, operate_on, with_runtime};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::objects::{Class, Object};
-use crate::runtime::threads::operation::{CurrentStep, Operation};
+use crate::runtime::threads::operation::{CurrentStep, InRound, Operation};
 use crate::runtime::threads::runtime::Runtime;
 
 const SIZE: usize = 4;
@@ -33,6 +33,10 @@ struct JoinFutexQueue {
 }
 
 impl Operation for JoinFutexQueue {
+    fn in_round(&self) -> InRound {
+        InRound::Within
+    }
+
     fn order(&self) -> Order {
         Order::Acquire
     }

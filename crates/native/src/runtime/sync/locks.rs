@@ -15,7 +15,7 @@ use crate::runtime::system::time;
 use crate::runtime::system::user::{caller, my_name, object_at, operate_on, with_runtime};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::objects::{Class, Object};
-use crate::runtime::threads::operation::{CurrentStep, FREE, Operation, WRITTEN, Wait};
+use crate::runtime::threads::operation::{CurrentStep, FREE, InRound, Operation, WRITTEN, Wait};
 use crate::runtime::threads::runtime::Runtime;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,15 +49,22 @@ impl Operation for TakeLock {
         }
     }
 
+    fn in_round(&self) -> InRound {
+        InRound::At(u64::from(self.lock.location.0))
+    }
+
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
-        // A failed attempt counts as an access of the same kind, so that the label does not vary.
-        step.update(self.lock.location);
         let value = step.value(self.lock.location);
         self.taken = self.until().holds(value);
+        match self.waits {
+            true => step.update(self.lock.location),
+            false => step.try_update(self.lock.location, self.taken),
+        }
         if !self.taken {
             step.note(|_| "it is taken".to_owned());
             return;
         }
+        step.holds_more(1);
         match self.mode {
             LockMode::Read => {
                 step.set(self.lock.location, value + 1);
@@ -98,8 +105,13 @@ struct ReleaseLock {
 }
 
 impl Operation for ReleaseLock {
+    fn in_round(&self) -> InRound {
+        InRound::At(u64::from(self.lock.location.0))
+    }
+
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         step.update(self.lock.location);
+        step.holds_more(-1);
         let value = step.value(self.lock.location);
         if value >= WRITTEN {
             step.set(self.lock.location, 0);

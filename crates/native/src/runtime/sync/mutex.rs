@@ -12,7 +12,7 @@ use crate::runtime::system::time;
 use crate::runtime::system::user::{caller, my_name, object_at, operate_on, with_runtime};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::objects::{Class, Object};
-use crate::runtime::threads::operation::{CurrentStep, FREE, Operation, Wait};
+use crate::runtime::threads::operation::{CurrentStep, FREE, InRound, Operation, Wait};
 use crate::runtime::threads::runtime::Runtime;
 
 /// What happens when the holder locks again.
@@ -64,6 +64,7 @@ impl Lock {
             false => u64::from(step.process.0) + 1,
         };
         step.set(self.mutex.location, taken);
+        step.holds_more(1);
         step.runtime.note_holder(self.mutex, step.process, step.place);
     }
 }
@@ -75,6 +76,10 @@ impl Operation for Lock {
             true => Wait::Nothing,
             false => Wait::Until(self.mutex.location, FREE),
         }
+    }
+
+    fn in_round(&self) -> InRound {
+        InRound::At(u64::from(self.mutex.location.0))
     }
 
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
@@ -106,11 +111,14 @@ struct TryLock {
 }
 
 impl Operation for TryLock {
+    fn in_round(&self) -> InRound {
+        self.lock.in_round()
+    }
+
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
-        // A failed attempt counts as an access of the same kind, so that the label does not vary.
-        step.update(self.lock.mutex.location);
         let value = step.value(self.lock.mutex.location);
         self.taken = value == 0 || self.lock.recursive && holder(value) == Some(step.process);
+        step.try_update(self.lock.mutex.location, self.taken);
         if self.taken {
             self.lock.take(step);
         } else {
@@ -130,8 +138,13 @@ struct Unlock {
 }
 
 impl Operation for Unlock {
+    fn in_round(&self) -> InRound {
+        InRound::At(u64::from(self.mutex.location.0))
+    }
+
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         step.update(self.mutex.location);
+        step.holds_more(-1);
         let value = step.value(self.mutex.location);
         step.set(self.mutex.location, value.saturating_sub(AGAIN));
     }

@@ -11,7 +11,7 @@ use crate::runtime::system::exit;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::{caller, object_at, operate_on};
 use crate::runtime::threads::objects::{Class, Object};
-use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
+use crate::runtime::threads::operation::{CurrentStep, InRound, Operation, Wait};
 use crate::runtime::threads::runtime::{Runtime, current};
 
 /// What a flag holds.
@@ -26,6 +26,10 @@ struct BeginOnce {
 }
 
 impl Operation for BeginOnce {
+    fn in_round(&self) -> InRound {
+        InRound::Within
+    }
+
     fn wait(&self) -> Wait {
         Wait::Until(self.flag.location, Until::IsNot(RUNNING))
     }
@@ -64,6 +68,10 @@ struct EndOnce {
 }
 
 impl Operation for EndOnce {
+    fn in_round(&self) -> InRound {
+        InRound::Within
+    }
+
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         step.update(self.flag.location);
         step.set(self.flag.location, self.value);
@@ -114,7 +122,7 @@ extern "C-unwind" fn guard_release(address: usize) {
     let flag = object_at(address, Class::StaticGuard, place, "once");
     // SAFETY: a thread of the program runs here; the flag is memory of the program.
     unsafe {
-        access::announce::<1>(current(), address, place, AccessKind::Write, Order::Release);
+        access::announce::<1>(current(), address, place, AccessKind::Write, (Order::Release, 0));
         std::ptr::with_exposed_provenance_mut::<u8>(address).write(1);
     }
     operate_on(flag, "once", &mut EndOnce { flag, value: DONE }, place);

@@ -10,7 +10,7 @@ use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::time;
 use crate::runtime::system::user::{caller, object_at, operate_on, store};
 use crate::runtime::threads::objects::{Class, Object};
-use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
+use crate::runtime::threads::operation::{CurrentStep, InRound, Operation, Wait};
 use crate::runtime::threads::runtime::{Runtime, current};
 
 /// Takes one: waits until it can, or tries.
@@ -28,11 +28,17 @@ impl Operation for Down {
         }
     }
 
+    fn in_round(&self) -> InRound {
+        InRound::At(u64::from(self.semaphore.location.0))
+    }
+
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
-        // A failed attempt counts as an access of the same kind, so that the label does not vary.
-        step.update(self.semaphore.location);
         let value = step.value(self.semaphore.location);
         self.taken = value > 0;
+        match self.waits {
+            true => step.update(self.semaphore.location),
+            false => step.try_update(self.semaphore.location, self.taken),
+        }
         match self.taken {
             true => step.set(self.semaphore.location, value - 1),
             false => step.note(|_| "there is none".to_owned()),
@@ -55,6 +61,10 @@ struct Up {
 }
 
 impl Operation for Up {
+    fn in_round(&self) -> InRound {
+        InRound::At(u64::from(self.semaphore.location.0))
+    }
+
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         step.update(self.semaphore.location);
         let value = step.value(self.semaphore.location);
@@ -73,6 +83,10 @@ struct GetValue {
 }
 
 impl Operation for GetValue {
+    fn in_round(&self) -> InRound {
+        InRound::Within
+    }
+
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         step.touch(self.semaphore.location, AccessKind::Read);
         self.value = step.value(self.semaphore.location);

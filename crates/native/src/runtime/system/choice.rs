@@ -6,7 +6,7 @@ use mazurka_threads::sync::StepEffects as _;
 use super::stubs::{Passing, Stub, stubs};
 use super::user::{caller, with_runtime};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::operation::{CurrentStep, Operation};
+use crate::runtime::threads::operation::{CurrentStep, InRound, Operation};
 use crate::runtime::threads::runtime::Runtime;
 
 /// No choice has more outcomes.
@@ -19,6 +19,10 @@ struct Choose {
 }
 
 impl Operation for Choose {
+    fn in_round(&self) -> InRound {
+        InRound::At(u64::from(self.outcomes))
+    }
+
     fn branches(&self) -> bool {
         true
     }
@@ -105,6 +109,10 @@ macro_rules! sampled {
 struct BeginSection;
 
 impl Operation for BeginSection {
+    fn in_round(&self) -> InRound {
+        InRound::At(0)
+    }
+
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         step.refuse_static_footprints("atomic sections");
         step.varies();

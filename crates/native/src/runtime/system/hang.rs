@@ -6,9 +6,12 @@
 //! libraries and of the runtime is left alone: it comes to an end, and the next tick finds the program's. The
 //! same happens when a limit of the search has been reached.
 //!
-//! Who spins on a variable that nobody has written so far comes to no operation either, since others can't
-//! notice that it reads. So long before that, what a thread goes on reading and nobody has written becomes a
-//! location: the search begins again, and the loop can be seen for what it is.
+//! Who spins on a variable that nobody else has touched so far comes to no operation either, since others
+//! can't notice that it reads. So at the first tick the thread is watched: where it comes back to where it was,
+//! what it read on the way becomes locations, the search begins again, and the loop can be seen for what it is
+//! ([`super::super::threads::private_loop`]). A loop in which something changes may wait for a variable all the
+//! same: long before the thread is thrown out, what it goes on reading and nobody has written becomes a
+//! location too.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -21,10 +24,15 @@ use crate::runtime::threads::runtime::Runtime;
 use crate::runtime::threads::stops::StopReason;
 
 /// How often the handler looks.
-const TICK: Duration = Duration::from_millis(50);
+const TICK: Duration = Duration::from_millis(10);
+
+/// After so many ticks without an operation, and then again and again, it is looked whether the thread is in a
+/// loop.
+const WATCH: u32 = 1;
+const WATCH_AGAIN: u32 = 5;
 
 /// After each so many ticks without an operation, a variable that the thread reads is exposed.
-const EXPOSE: u32 = 2;
+const EXPOSE: u32 = 10;
 
 /// How long a thread may run where the search begins again anyway: long enough to expose variables.
 const AHEAD: Duration = Duration::from_millis(200);
@@ -90,7 +98,17 @@ pub(crate) unsafe fn why_stop(runtime: *mut Runtime, instruction: usize) -> Opti
     }
     if ticks % EXPOSE == 0 {
         // SAFETY: as above; the thread that is interrupted looks at it when it announces its next access.
-        unsafe { (&raw mut (*runtime).search.expose).write_volatile(true) };
+        unsafe {
+            (&raw mut (*runtime).search.expose).write_volatile(true);
+            (&raw mut (*runtime).search.attention).write_volatile(true);
+        }
+    }
+    if ticks == WATCH || ticks % WATCH_AGAIN == 0 {
+        // SAFETY: as above.
+        unsafe {
+            (&raw mut (*runtime).search.private_loop.is_watched).write_volatile(true);
+            (&raw mut (*runtime).search.attention).write_volatile(true);
+        }
     }
     let (most, why) =
         if ahead { (AHEAD.min(patience), StopReason::Limit) } else { (patience, StopReason::Hang) };

@@ -23,7 +23,8 @@ pub(crate) enum Passing {
     Read,
     /// The same for any function: the caller's address is noted.
     Atomic,
-    /// One argument; the caller's address becomes the second.
+    /// One argument; the caller's address becomes the second. Where loops are looked at, registers are noted
+    /// and the stack is wiped here and below too.
     Access1,
     /// Two arguments; the caller's address becomes the third.
     Access2,
@@ -102,12 +103,12 @@ pub fn stub_assembly() -> String {
         let entry = format!("mazurka_table+{}(%rip)", at * 8);
         text += &heading(name);
         text += &match stub.passing {
-            Passing::Read => watched("\tmovq (%rsp), %rsi\n", &entry),
-            Passing::Atomic => watched(NOTE_CALLER, &entry),
-            Passing::Access1 => format!("{NOTE_FRAME}\tmovq (%rsp), %rsi\n\tjmp *{entry}\n"),
-            Passing::Access2 => format!("{NOTE_FRAME}\tmovq (%rsp), %rdx\n\tjmp *{entry}\n"),
-            Passing::Plain => format!("{NOTE_FRAME}{NOTE_CALLER}\tjmp *{entry}\n"),
-            Passing::Internal => format!("\tjmp *{entry}\n"),
+            Passing::Read => watched("\tmovq (%rsp), %rsi\n", ACCESS, &entry),
+            Passing::Atomic => watched(NOTE_CALLER, ACCESS, &entry),
+            Passing::Access1 => watched_in_rounds("\tmovq (%rsp), %rsi\n", ACCESS, &entry),
+            Passing::Access2 => watched_in_rounds("\tmovq (%rsp), %rdx\n", ACCESS, &entry),
+            Passing::Plain => watched_in_rounds(NOTE_CALLER, FUNCTION, &entry),
+            Passing::Internal => format!("\tmovl $0, mazurka_caller+72(%rip)\n\tjmp *{entry}\n"),
             Passing::Variadic(named) => variadic(named, &entry),
         };
     }
@@ -137,9 +138,13 @@ fn heading(name: &str) -> String {
 const NOTE_CALLER: &str = "\tmovq (%rsp), %r11\n\tmovq %r11, mazurka_caller(%rip)\n";
 
 /// Calls a function of the program, of three arguments. Who unwinds the stack finds its end here, and so does
-/// not come to frames that are not the program's: an exception that nobody catches ends there.
+/// not come to frames that are not the program's: an exception that nobody catches ends there. Where loops are
+/// looked at, the function finds nothing below that others have left.
 const BOUNDARY: &str = "\t.globl mazurka_enter\n\t.protected mazurka_enter\n\t.type mazurka_enter, @function
 mazurka_enter:\n\t.cfi_startproc\n\t.cfi_undefined rip\n\tsubq $8, %rsp\n\t.cfi_adjust_cfa_offset 8
+\tcmpl $0, mazurka_caller+68(%rip)\n\tje 1f\n\tmovq %rdi, %r8\n\tmovq %rcx, %r9
+\tmovl $1024, %ecx\n\tleaq -8192(%rsp), %rdi\n\txorl %eax, %eax\n\trep stosq
+\tmovq %r8, %rdi\n\tmovq %r9, %rcx\n1:
 \tmovq %rdi, %rax\n\tmovq %rsi, %rdi\n\tmovq %rdx, %rsi\n\tmovq %rcx, %rdx\n\tcall *%rax
 \taddq $8, %rsp\n\t.cfi_adjust_cfa_offset -8\n\tret\n\t.cfi_endproc\n";
 
@@ -164,9 +169,21 @@ fn wipe() -> String {
 /// So many words below the stack pointer are wiped where the usual path was taken.
 pub(crate) const USUAL_WORDS: u32 = 48;
 
+/// What has been called, in a word of its own: something that announces an access which the program makes
+/// itself, or an atomic one.
+pub(crate) const ACCESS: u32 = 1;
+/// Any other function: of what it was given only the function knows.
+pub(crate) const FUNCTION: u32 = 2;
+
+/// The same as `watched` where loops are looked at, else as cheap as it can be.
+fn watched_in_rounds(before: &str, call: u32, entry: &str) -> String {
+    let cheap = format!("{NOTE_FRAME}{before}\tjmp *{entry}\n");
+    format!("\tcmpl $0, mazurka_caller+68(%rip)\n\tjne 1f\n{cheap}1:\n{}", watched(before, call, entry))
+}
+
 /// Notes the registers that calls preserve, calls, and wipes.
-fn watched(before: &str, entry: &str) -> String {
-    let mut text = String::from("\t.cfi_startproc\n");
+fn watched(before: &str, call: u32, entry: &str) -> String {
+    let mut text = format!("\t.cfi_startproc\n\tmovl ${call}, mazurka_caller+72(%rip)\n");
     for (at, register) in ["rbx", "rbp", "r12", "r13", "r14", "r15", "rsp"].iter().enumerate() {
         let _ = writeln!(text, "\tmovq %{register}, mazurka_caller+{}(%rip)", 8 + 8 * at);
     }
@@ -181,7 +198,8 @@ fn watched(before: &str, entry: &str) -> String {
 /// Saves the argument registers as `va_start` finds them, and passes a `va_list` that describes them.
 fn variadic(named: usize, entry: &str) -> String {
     let registers = ["rdi", "rsi", "rdx", "rcx", "r8", "r9"];
-    let mut text = format!("{NOTE_FRAME}{NOTE_CALLER}\tsubq $216, %rsp\n");
+    let mut text = format!("{NOTE_FRAME}{NOTE_CALLER}\tmovl ${FUNCTION}, mazurka_caller+72(%rip)\n");
+    text += "\tsubq $216, %rsp\n";
     for (at, register) in registers.iter().enumerate() {
         let _ = writeln!(text, "\tmovq %{register}, {}(%rsp)", 32 + 8 * at);
     }

@@ -40,9 +40,9 @@ pub(crate) fn store<T>(to: *mut T, value: T, place: usize) {
     let address = to.expose_provenance();
     match size_of::<T>() {
         // SAFETY: a thread of the program runs here.
-        4 => unsafe { announce::<4>(current(), address, place, AccessKind::Write, Order::Plain) },
+        4 => unsafe { announce::<4>(current(), address, place, AccessKind::Write, (Order::Plain, 0)) },
         // SAFETY: as above.
-        8 => unsafe { announce::<8>(current(), address, place, AccessKind::Write, Order::Plain) },
+        8 => unsafe { announce::<8>(current(), address, place, AccessKind::Write, (Order::Plain, 0)) },
         size => range(address, size, place, AccessKind::Write),
     }
     // SAFETY: the program passes a valid pointer; a wild one faults, and the thread is thrown out.
@@ -62,6 +62,9 @@ pub(crate) fn object_at(address: usize, class: Class, place: usize, name: &str) 
     let runtime = unsafe { &mut *current() };
     let object = runtime.object(address, class);
     if memory != Memory::Used {
+        if runtime.execution.value(object) != 0 {
+            runtime.log_lasting();
+        }
         runtime.execution.make_new(object);
     }
     object

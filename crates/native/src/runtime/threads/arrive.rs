@@ -13,17 +13,19 @@ use mazurka_threads::replay::mix_access;
 
 use super::operation::{CurrentStep, Operation};
 use super::runtime::{Runtime, current};
-use super::spin::SpinningAccess;
+use super::spin::{SpinningAccess, spin_place};
 use super::thread::{Body, Pending, Status};
 use crate::runtime::system::exit;
 
 /// Where every coroutine begins.
 pub(crate) fn enter(yielder: *const Yielder<(), ()>) {
     let runtime = current();
+    let outermost = 0u8;
     // SAFETY: a thread of the program runs here, so the runtime is there; nobody else uses it. The functions
     // are those of the program, with the types that it gave them.
     unsafe {
         (*runtime).me().state.yielder = yielder;
+        (*runtime).me().state.outermost = (&raw const outermost).addr() & !7;
         let body = (*runtime).me().state.body;
         match body {
             Body::Main => exit::run_main(),
@@ -87,13 +89,18 @@ pub(crate) fn fail_here(kind: FailureKind, message: String, place: usize) -> ! {
 }
 
 /// The running thread comes to an access of one location that others can notice, and goes on when its step is
-/// taken.
+/// taken. Besides how it synchronises, what an atomic one was given to write.
 ///
 /// # Safety
 /// A thread of the program must run here.
 // Inlined, since the processor mispredicts every return behind a switch of stacks.
 #[inline(always)]
-pub(crate) unsafe fn operate_access(runtime: *mut Runtime, access: Access, place: usize, order: Order) {
+pub(crate) unsafe fn operate_access(
+    runtime: *mut Runtime,
+    access: Access,
+    place: usize,
+    (order, given): (Order, u64),
+) {
     // SAFETY: by the contract of this function nobody else uses the runtime until the thread is suspended.
     unsafe {
         if (*runtime).me().state.atomic > 0 {
@@ -114,11 +121,14 @@ pub(crate) unsafe fn operate_access(runtime: *mut Runtime, access: Access, place
             (*runtime).look_at_written();
         }
         if access.kind != AccessKind::Write
-            && let Some(guard) = (*runtime).loop_at(place)
+            && let Some(guard) = (*runtime).loop_at(spin_place(place, access.first, given))
         {
             operate(&mut SpinningAccess { access, order, guard }, place);
             (*runtime).me().buffers.detector.clear();
             return;
+        }
+        if (*runtime).search.rounds {
+            (*runtime).arrive_at_access(place, access, given, order);
         }
         let mark = mix_access(place as u64, access);
         let depth = (*runtime).execution.schedule.depth;
@@ -168,8 +178,11 @@ pub(crate) fn operate_in_loop(operation: &mut dyn Operation, place: usize) {
         if (*runtime).me().state.atomic > 0 {
             return (*runtime).operate_in_section(operation, place);
         }
+        if (*runtime).search.rounds && (*runtime).execution.concurrent {
+            (*runtime).arrive_at_operation(operation.in_round(), place);
+        }
         if (*runtime).operate_at_once(operation, place) {
-            return;
+            return (*runtime).wipe_if_looked_at();
         }
         let wait = operation.wait();
         let operation = ptr::from_mut(operation);
@@ -181,6 +194,7 @@ pub(crate) fn operate_in_loop(operation: &mut dyn Operation, place: usize) {
         state.pending = Pending::Operation { operation, wait, place };
         state.status = Status::Parked;
         suspend(runtime);
+        (*runtime).wipe_if_looked_at();
     }
 }
 
@@ -221,6 +235,9 @@ impl Runtime {
             stop_here();
         }
         let before = self.step.label.accesses.len();
+        if self.search.rounds {
+            self.note_in_round(operation.in_round());
+        }
         self.perform_within_step(operation, place);
         if self.search.watched.any {
             let accesses = self.step.label.accesses[before..].to_vec();

@@ -29,6 +29,22 @@ pub(crate) enum Wait {
     Own,
 }
 
+/// What an operation means to rounds: to loops that come back to where they were.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum InRound {
+    /// No round goes over it: it may do what can't be undone by writing values.
+    Never,
+    /// All that it changes are values.
+    Within,
+    /// The same; and all that the call was given is this, and where it is.
+    At(u64),
+    /// The same, if it is an access that the program makes itself.
+    AtAccess(u64),
+    /// All that it changes are values, and it comes right after another operation of the same call, which was
+    /// compared: so the state of the thread is the same but for this.
+    After(u64),
+}
+
 /// An operation that a thread has come to. It lives on the stack of the thread until its step has been taken.
 pub(crate) trait Operation {
     /// What it waits for. Asked once, when the thread arrives.
@@ -66,6 +82,11 @@ pub(crate) trait Operation {
         false
     }
 
+    /// What it means to rounds. Asked when the thread arrives.
+    fn in_round(&self) -> InRound {
+        InRound::Never
+    }
+
     /// Takes the step.
     fn perform(&mut self, step: &mut CurrentStep<'_>);
 
@@ -92,6 +113,23 @@ impl CurrentStep<'_> {
     #[inline]
     pub(crate) fn update(&mut self, location: Location) {
         sync::StepEffects::touch(self, location, AccessKind::Update);
+    }
+
+    /// The thread has so many locks more.
+    #[inline]
+    pub(crate) fn holds_more(&mut self, locks: i64) {
+        if self.runtime.search.rounds {
+            self.runtime.execution.threads[self.process].buffers.rounds.note_held(locks);
+        }
+    }
+
+    /// Says that the step reads a location, and writes it if it `changes` that: where labels name all that a
+    /// step might touch, that it may do so.
+    pub(crate) fn try_update(&mut self, location: Location, changes: bool) {
+        let foresee = self.runtime.search.static_footprints;
+        let kind = if changes || foresee { AccessKind::Update } else { AccessKind::Read };
+        self.runtime.step.label.touch(location, kind);
+        self.runtime.step.label.varies |= !foresee;
     }
 
     /// What is touched depends on who waits: there is no label that foresees it.
@@ -121,6 +159,10 @@ impl sync::StepEffects for CurrentStep<'_> {
     fn set(&mut self, location: Location, value: u64) {
         let execution = &mut self.runtime.execution;
         let depth = execution.schedule.depth.wrapping_add(1);
+        if self.runtime.search.rounds {
+            let old = execution.values.get(location);
+            execution.threads[self.process].buffers.rounds.note_object(location.0, old, value);
+        }
         execution.values.set(location, value, depth);
         execution.schedule.changed = true;
         if let Some((group, bit)) = self.runtime.search.lock_groups.of(location) {
@@ -159,6 +201,7 @@ impl sync::StepEffects for CurrentStep<'_> {
     }
 
     fn wakes_somebody(&mut self) {
+        self.runtime.log_lasting_of(self.process);
         self.runtime.execution.schedule.changed = true;
     }
 

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use mazurka_program::{
     AccessKind, Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, PortableNames, ProcessId,
-    ProcessSet, Program, Receives, Run, Stop,
+    ProcessSet, Program, Receives, Rounds, Run, Stop,
 };
 use mazurka_threads::replay::Prefixes;
 
@@ -97,20 +97,23 @@ impl NativeRun {
 
     /// The runtime, brought to where the script ends if another run has used it since.
     #[allow(clippy::mut_from_ref)]
-    fn mine(&self) -> &mut Runtime {
+    pub(crate) fn mine(&self) -> &mut Runtime {
         let runtime = self.runtime();
         if self.own() {
             runtime.enter();
             runtime.step.explanation = None;
-            runtime.replay.script = self.script.clone();
             // What stops it then is told by the next step, which is taken from the start.
-            if runtime.replay_script().is_ok() && runtime.execution.schedule.enabled.is_empty() {
+            if runtime.take_script_again(&self.script) && runtime.execution.schedule.enabled.is_empty() {
                 runtime.conclude();
             }
             runtime.search.stops.remember(&self.script, None);
-            runtime.replay.script.clear();
         }
         runtime
+    }
+
+    /// The steps taken.
+    pub(crate) fn steps(&self) -> &[TakenStep] {
+        &self.script
     }
 
     /// Makes the runtime this run's. Says whether it was another's.
@@ -201,6 +204,10 @@ impl NativeRun {
         runtime.check_stop()?;
         self.script.push(taken);
         self.note_state();
+        if self.finds_loops() {
+            self.runtime().look_at_loops();
+            self.runtime().check_stop()?;
+        }
         if limits::reached().is_some() {
             self.end_at_limit()?;
         }
@@ -294,6 +301,7 @@ impl Run for NativeRun {
             writes.for_each(|access| access.kind = AccessKind::Update);
         }
         (label.guard, label.varies) = (taken.guard, taken.varies);
+        label.returns = self.has_returned(process);
         if !(taken.waited_for.is_empty() && taken.spawned.is_empty()) {
             label.waited_for.extend_from_slice(&taken.waited_for);
             label.spawned.extend_from_slice(&taken.spawned);
@@ -325,6 +333,10 @@ impl Run for NativeRun {
         Some(self)
     }
 
+    fn rounds(&self) -> Option<&dyn Rounds> {
+        Some(self)
+    }
+
     fn failures(&self) -> &[Failure] {
         &self.mine().execution.findings.failures
     }
@@ -346,6 +358,15 @@ impl Receives for NativeRun {
 }
 
 impl Runtime {
+    /// Takes steps from the start, or from a snapshot on the way. Says whether they could be taken.
+    pub(crate) fn take_script_again(&mut self, script: &[TakenStep]) -> bool {
+        self.replay.script.clear();
+        self.replay.script.extend_from_slice(script);
+        let taken = self.replay_script().is_ok();
+        self.replay.script.clear();
+        taken
+    }
+
     /// Begins an execution and takes the steps of the script. A thread takes its own, in a row, without being
     /// asked.
     fn replay_script(&mut self) -> Result<(), Stop> {

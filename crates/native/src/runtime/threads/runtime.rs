@@ -18,6 +18,7 @@ use mazurka_threads::values::Values;
 use mazurka_threads::waiters::Waiters;
 
 use super::objects::{ObjectState, Objects};
+use super::private_loop::PrivateLoop;
 use super::races::{MetRaces, Site};
 use super::script::Replay;
 use super::snapshot::Snapshots;
@@ -101,6 +102,12 @@ pub(crate) struct Search {
     pub(crate) turns: u64,
     /// Whether the next variable that is read and that nobody has written is to be a location.
     pub(crate) expose: bool,
+    /// Whether it is looked at whether threads come back to where they were.
+    pub(crate) rounds: bool,
+    /// What is known of a thread that comes to nothing.
+    pub(crate) private_loop: PrivateLoop,
+    /// Whether somebody wants to know of accesses that others can't notice.
+    pub(crate) attention: bool,
     /// The thread that was stopped in an endless loop last, and where it was.
     pub(crate) stuck: Option<(String, Place)>,
     /// Who was left in a loop that waits when the program had ended, and where, if anybody was.
@@ -226,6 +233,9 @@ impl Runtime {
             runs: 0,
             turns: 0,
             expose: false,
+            rounds: false,
+            private_loop: PrivateLoop::default(),
+            attention: false,
             stuck: None,
             left_spinning: None,
             fatal: None,

@@ -71,7 +71,9 @@ impl Snapshots {
 impl Execution {
     /// About how many bytes there are to save besides variables.
     fn size(&self) -> usize {
-        let memory = |thread: &Thread| thread.memory_in_use().iter().map(Range::len).sum::<usize>();
+        let memory = |thread: &Thread| {
+            thread.memory_in_use().iter().map(Range::len).sum::<usize>() + thread.buffers.rounds.size()
+        };
         let threads = self.schedule.created.iter().map(|&process| memory(&self.threads[process]));
         threads.sum::<usize>() + self.heap.size() + self.races.size() + self.output.len()
     }

@@ -23,10 +23,10 @@ use mazurka_threads::guards::Reads;
 use mazurka_threads::races::Order;
 use mazurka_threads::spin::{Groups, Visit};
 
-use super::operation::{CurrentStep, Operation, Wait};
+use super::operation::{CurrentStep, InRound, Operation, Wait};
 use super::runtime::Runtime;
 use super::thread::Pending;
-use crate::runtime::memory::layout::peek;
+use crate::runtime::memory::layout::{PAGE, peek};
 use crate::runtime::memory::shadow::{Partition, is_changed_by_others};
 use crate::runtime::system::stubs::USUAL_WORDS;
 
@@ -34,6 +34,8 @@ use crate::runtime::system::stubs::USUAL_WORDS;
 const MAX_FRAME: usize = 16 * 1024;
 /// How many words of the stack the stub wipes after a step that did not take the usual path.
 const MANY_WORDS: u32 = 384;
+/// The same where all of the stack is compared in all loops.
+const MOST_WORDS: u32 = 1024;
 
 /// What the stub leaves besides the address of its caller.
 #[repr(C)]
@@ -43,6 +45,20 @@ struct StubRecord {
     stack_pointer: usize,
     /// How many words it is to wipe.
     wipe: u32,
+    /// Whether all stubs are to note registers, and wipe.
+    rounds: u32,
+    /// What was called; 0 if the call has come to an operation since.
+    call: u32,
+}
+
+/// What the running thread has to itself where it calls a stub.
+#[derive(Clone, Copy)]
+pub(crate) struct Frame {
+    pub(crate) registers: [usize; 6],
+    pub(crate) stack_pointer: usize,
+    pub(crate) errno: i32,
+    /// The part of the stack that is the program's.
+    pub(crate) stack: &'static [u8],
 }
 
 /// The state of a thread that has called a stub.
@@ -129,6 +145,10 @@ impl Operation for SpinningAccess {
         step.leave_loop(self.guard, self.access.first);
     }
 
+    fn in_round(&self) -> InRound {
+        InRound::Within
+    }
+
     fn describe(&self, runtime: &Runtime) -> String {
         let verb = if self.access.kind.is_read() { "read" } else { "update" };
         let cell = runtime.search.partition.memory(self.access.first);
@@ -150,6 +170,13 @@ impl CurrentStep<'_> {
     }
 }
 
+/// Where a thread is that comes to an access: the code and what it was given there, which the program need not
+/// keep in what is compared.
+#[inline]
+pub(crate) fn spin_place(place: usize, location: Location, given: u64) -> usize {
+    place ^ ((u64::from(location.0) << 40) as usize) ^ given.wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize
+}
+
 /// What a cell of memory holds now; 0 for a location that is none.
 pub(crate) fn value_now(partition: &Partition, location: Location) -> u64 {
     // SAFETY: a cell is memory of the program.
@@ -169,7 +196,7 @@ impl Runtime {
         let usual = !detector.has_state() && !self.execution.races.enabled && !self.search.watched.any;
         let words = if usual { USUAL_WORDS } else { MANY_WORDS };
         // SAFETY: the words are the stub's.
-        unsafe { (*self.stub_record()).wipe = words };
+        unsafe { (*self.stub_record()).wipe = (*self.stub_record()).wipe.max(words) };
     }
 
     /// What a thread waits for that comes to an access, if it is in the state in which it was there before.
@@ -194,27 +221,60 @@ impl Runtime {
         None
     }
 
-    /// The part of the stack that is the program's, for the running thread.
-    fn frame(&mut self) -> Option<(usize, usize)> {
+    /// What the running thread has to itself, if it can be compared.
+    pub(crate) fn frame(&mut self) -> Option<Frame> {
         // SAFETY: the words are the stub's.
-        let from = unsafe { (*self.stub_record()).stack_pointer };
-        let to = self.me().state.yielder as usize;
-        (from < to && to - from <= MAX_FRAME && from >= self.me().slot.stack_limit).then_some((from, to))
+        let (registers, stack_pointer) =
+            unsafe { ((*self.stub_record()).registers, (*self.stub_record()).stack_pointer) };
+        let (end, limit) = (self.me().state.outermost, self.me().slot.stack_limit);
+        let size = end.checked_sub(stack_pointer).filter(|&size| size <= MAX_FRAME)?;
+        // SAFETY: so far the stack is the running thread's: callers use it while it runs. The error number is
+        // that of this thread of the operating system.
+        let (stack, errno) = unsafe {
+            let start = ptr::with_exposed_provenance::<u8>(stack_pointer);
+            (std::slice::from_raw_parts(start, size), *self.search.errno)
+        };
+        (stack_pointer >= limit).then_some(Frame { registers, stack_pointer, errno, stack })
     }
 
-    /// The registers of the running thread, its stack and its error number, if they can be compared.
-    fn machine_state(&mut self) -> Option<([usize; 6], usize, &'static [u8], i32)> {
-        let (from, to) = self.frame()?;
-        // SAFETY: the words are the stub's, and so far the stack is the running thread's: callers use it
-        // while it runs.
-        unsafe {
-            let stack = std::slice::from_raw_parts(ptr::with_exposed_provenance::<u8>(from), to - from);
-            Some(((*self.stub_record()).registers, from, stack, *self.search.errno))
+    /// Another thread goes on, in a call that has come to an operation: what was asked of the stub that was
+    /// called last was asked for another.
+    pub(crate) fn forget_call(&mut self) {
+        // SAFETY: the words are the stub's.
+        unsafe { ((*self.stub_record()).call, (*self.stub_record()).wipe) = (0, 0) };
+    }
+
+    /// What the running thread has called, unless it has come to an operation there before.
+    pub(crate) fn take_call(&mut self) -> u32 {
+        // SAFETY: the words are the stub's.
+        unsafe { std::mem::take(&mut (*self.stub_record()).call) }
+    }
+
+    /// Tells the stubs that loops are looked at.
+    pub(crate) fn note_in_stubs(&mut self) {
+        // SAFETY: the words are the stub's.
+        unsafe { (*self.stub_record()).rounds = u32::from(self.search.rounds) };
+    }
+
+    /// The stub that was called is to wipe what the usual path leaves, at least.
+    pub(crate) fn wipe_more(&mut self) {
+        // SAFETY: the words are the stub's.
+        unsafe { (*self.stub_record()).wipe = (*self.stub_record()).wipe.max(USUAL_WORDS) };
+    }
+
+    /// Where loops are looked at, the stub that was called is to wipe what any path leaves.
+    #[inline]
+    pub(crate) fn wipe_if_looked_at(&mut self) {
+        if self.search.rounds {
+            let room =
+                self.registers().0.saturating_sub(self.me().slot.stack_limit + PAGE) / size_of::<usize>();
+            // SAFETY: the words are the stub's.
+            unsafe { (*self.stub_record()).wipe = MOST_WORDS.min(room as u32) };
         }
     }
 
     fn take_state(&mut self, place: usize) {
-        let Some((registers, stack_pointer, stack, errno)) = self.machine_state() else { return };
+        let Some(Frame { registers, stack_pointer, errno, stack }) = self.frame() else { return };
         self.me().buffers.detector.take_state(place, |state| {
             (state.registers, state.stack_pointer, state.errno) = (registers, stack_pointer, errno);
             state.stack.clear();
@@ -223,7 +283,7 @@ impl Runtime {
     }
 
     fn is_same_state(&mut self) -> bool {
-        let Some((registers, stack_pointer, stack, errno)) = self.machine_state() else { return false };
+        let Some(Frame { registers, stack_pointer, errno, stack }) = self.frame() else { return false };
         let running = self.running();
         let words = self.search.shadow.words(stack_pointer, stack.len());
         let before = self.execution.threads[running].buffers.detector.state();

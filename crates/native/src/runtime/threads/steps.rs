@@ -31,6 +31,9 @@ impl Runtime {
         thread.state.status = Status::Running;
         let (routine, errno, registers) = (thread.routine(), thread.state.errno, thread.state.registers);
         self.put_registers_back(registers);
+        if self.search.rounds {
+            self.forget_call();
+        }
         self.execution.schedule.running = process;
         self.search.turns += 1;
         let runtime: *mut Runtime = self;

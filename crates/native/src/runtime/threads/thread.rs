@@ -19,6 +19,7 @@ use mazurka_threads::races::Order;
 use mazurka_threads::spin::LoopDetector;
 
 use super::operation::{Operation, Wait};
+use super::rounds::RoundDetector;
 use super::spin::MachineState;
 use crate::runtime::memory::layout::Slot;
 use crate::runtime::system::time;
@@ -111,6 +112,8 @@ pub(crate) struct ThreadState {
     pub(crate) status: Status,
     pub(crate) pending: Pending,
     pub(crate) yielder: *const Yielder<(), ()>,
+    /// Above it on the stack is what switches to it: that is rewritten whenever it is resumed.
+    pub(crate) outermost: usize,
     /// How many threads it has created.
     pub(crate) spawned: u32,
     pub(crate) errno: i32,
@@ -140,6 +143,7 @@ impl Default for ThreadState {
             status: Status::Absent,
             pending: Pending::Nothing,
             yielder: ptr::null(),
+            outermost: 0,
             spawned: 0,
             errno: 0,
             body: Body::Main,
@@ -169,6 +173,8 @@ execution_state! {
         pub(crate) kept: Vec<u8>,
         /// What it knows of the spin loop that it may be in.
         pub(crate) detector: LoopDetector<usize, MachineState>,
+        /// What it knows of rounds that it may have gone.
+        pub(crate) rounds: RoundDetector,
     }
 }
 
