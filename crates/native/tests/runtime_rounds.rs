@@ -51,8 +51,8 @@ impl Monitor<NativeRun> for Met {
 
 const ORDERS: [Order; 4] = [Order::Natural, Order::Shuffled(1), Order::Shuffled(7), Order::Shuffled(23)];
 
-/// What `optimal` meets, which must be the same in every order, with snapshots and without; and why it did not
-/// look at everything.
+/// What `optimal` meets, which must be the same in every order, with snapshots and without; and why it did
+/// not look at everything.
 fn met(built: &Built, name: &str, limits: Limits) -> (Met, Option<NotExhaustive>) {
     let mut first: Option<(Met, Option<NotExhaustive>)> = None;
     for snapshots in [true, false] {
@@ -225,8 +225,8 @@ fn lost_wake_ups_are_livelocks() {
     }
 }
 
-/// What changes in every round is a counter, wherever it is: nothing is a round that is none, so what goes wrong
-/// in a late one is found.
+/// What changes in every round is a counter, wherever it is: nothing is a round that is none, so what goes
+/// wrong in a late one is found.
 #[test]
 fn hidden_counters_are_no_rounds() {
     let scratch = Scratch::new();

@@ -7,11 +7,11 @@
 //! same happens when a limit of the search has been reached.
 //!
 //! Who spins on a variable that nobody else has touched so far comes to no operation either, since others
-//! can't notice that it reads. So at the first tick the thread is watched: where it comes back to where it was,
-//! what it read on the way becomes locations, the search begins again, and the loop can be seen for what it is
-//! ([`super::super::threads::private_loop`]). A loop in which something changes may wait for a variable all the
-//! same: long before the thread is thrown out, what it goes on reading and nobody has written becomes a
-//! location too.
+//! can't notice that it reads. So at the first tick the thread is watched: where it comes back to where it
+//! was, what it read on the way becomes locations, the search begins again, and the loop can be seen for what
+//! it is ([`super::super::threads::private_loop`]). A loop in which something changes may wait for a variable
+//! all the same: long before the thread is thrown out, what it goes on reading and nobody has written becomes
+//! a location too.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -26,8 +26,8 @@ use crate::runtime::threads::stops::StopReason;
 /// How often the handler looks.
 const TICK: Duration = Duration::from_millis(10);
 
-/// After so many ticks without an operation, and then again and again, it is looked whether the thread is in a
-/// loop.
+/// After so many ticks without an operation, and then again and again, it is looked whether the thread is in
+/// a loop.
 const WATCH: u32 = 1;
 const WATCH_AGAIN: u32 = 5;
 

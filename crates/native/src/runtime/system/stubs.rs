@@ -138,8 +138,8 @@ fn heading(name: &str) -> String {
 const NOTE_CALLER: &str = "\tmovq (%rsp), %r11\n\tmovq %r11, mazurka_caller(%rip)\n";
 
 /// Calls a function of the program, of three arguments. Who unwinds the stack finds its end here, and so does
-/// not come to frames that are not the program's: an exception that nobody catches ends there. Where loops are
-/// looked at, the function finds nothing below that others have left.
+/// not come to frames that are not the program's: an exception that nobody catches ends there. Where loops
+/// are looked at, the function finds nothing below that others have left.
 const BOUNDARY: &str = "\t.globl mazurka_enter\n\t.protected mazurka_enter\n\t.type mazurka_enter, @function
 mazurka_enter:\n\t.cfi_startproc\n\t.cfi_undefined rip\n\tsubq $8, %rsp\n\t.cfi_adjust_cfa_offset 8
 \tcmpl $0, mazurka_caller+68(%rip)\n\tje 1f\n\tmovq %rdi, %r8\n\tmovq %rcx, %r9

@@ -3,9 +3,9 @@
 //! Such a thread comes to no operation, since others can't notice what it does. When it has run for some time
 //! it is watched: its accesses are noted, and if it comes back to a read in the state in which it was there,
 //! with all that it wrote since as it was, then it will go round for ever unless somebody changes what it
-//! reads. So what it read on the way, and did not write itself, becomes locations, and the search begins again:
-//! then others can change it, and the loop is seen for what it is. What can't be told from a loop is left alone: a thread that
-//! computes has a new state each time.
+//! reads. So what it read on the way, and did not write itself, becomes locations, and the search begins
+//! again: then others can change it, and the loop is seen for what it is. What can't be told from a loop is
+//! left alone: a thread that computes has a new state each time.
 #![allow(unsafe_code)]
 
 use mazurka_program::AccessKind;
@@ -121,8 +121,8 @@ impl Runtime {
         known.writes.clear();
     }
 
-    /// Makes what the thread read on its round locations: that which it did not write itself, if there is any.
-    /// Says whether something became one.
+    /// Makes what the thread read on its round locations: that which it did not write itself, if there is
+    /// any. Says whether something became one.
     fn expose_loop(&mut self) -> bool {
         let Search { private_loop, partition, shadow, .. } = &mut self.search;
         let PrivateLoop { reads, writes, .. } = private_loop;

@@ -32,6 +32,8 @@ use crate::runtime::system::stubs::{ACCESS, FUNCTION};
 
 /// Executions that are shorter are not looked at for loops.
 const SHORT: usize = 32;
+/// Of those that are no longer than others one in so many is looked at.
+const SOME: u64 = 64;
 /// A thread that comes to one place so often may be in a loop.
 const OFTEN: usize = 12;
 /// No more changes of a round are told.
@@ -49,7 +51,18 @@ impl NativeRun {
     #[inline]
     pub(crate) fn finds_loops(&self) -> bool {
         let steps = self.steps().len();
-        steps >= SHORT && steps.is_power_of_two() && !self.runtime().search.rounds && has_loop(self.steps())
+        steps >= SHORT && steps.is_power_of_two() && !self.runtime().search.rounds && self.looks_for_loops()
+    }
+
+    /// Looks at the longest executions, and at some of the others.
+    #[cold]
+    fn looks_for_loops(&self) -> bool {
+        let (longest, many) = &mut self.runtime().search.looked;
+        let steps = self.steps().len();
+        *many += 1;
+        let looks = steps > *longest || many.is_multiple_of(SOME);
+        *longest = steps.max(*longest);
+        looks && has_loop(self.steps())
     }
 }
 

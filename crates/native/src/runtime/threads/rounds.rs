@@ -218,9 +218,9 @@ impl RoundDetector {
         (self.announced, self.announced_size) = (address, size);
     }
 
-    /// The thread comes to a plain read of other memory. Of an assignment of structures gcc announces the write first, then
-    /// the read, and then makes both: the write may be still to come. Where it has changed nothing that can't
-    /// be told from one that was made.
+    /// The thread comes to a plain read of other memory. Of an assignment of structures gcc announces the
+    /// write first, then the read, and then makes both: the write may be still to come. Where it has changed
+    /// nothing that can't be told from one that was made.
     ///
     /// # Safety
     /// What was announced must be readable.

@@ -104,6 +104,8 @@ pub(crate) struct Search {
     pub(crate) expose: bool,
     /// Whether it is looked at whether threads come back to where they were.
     pub(crate) rounds: bool,
+    /// The longest execution that was looked at for loops, and how many were long enough for it.
+    pub(crate) looked: (usize, u64),
     /// What is known of a thread that comes to nothing.
     pub(crate) private_loop: PrivateLoop,
     /// Whether somebody wants to know of accesses that others can't notice.
@@ -234,6 +236,7 @@ impl Runtime {
             turns: 0,
             expose: false,
             rounds: false,
+            looked: (0, 0),
             private_loop: PrivateLoop::default(),
             attention: false,
             stuck: None,

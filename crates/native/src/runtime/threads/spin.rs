@@ -170,8 +170,8 @@ impl CurrentStep<'_> {
     }
 }
 
-/// Where a thread is that comes to an access: the code and what it was given there, which the program need not
-/// keep in what is compared.
+/// Where a thread is that comes to an access: the code and what it was given there, which the program need
+/// not keep in what is compared.
 #[inline]
 pub(crate) fn spin_place(place: usize, location: Location, given: u64) -> usize {
     place ^ ((u64::from(location.0) << 40) as usize) ^ given.wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize
