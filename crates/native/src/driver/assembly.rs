@@ -19,10 +19,11 @@ const UPDATES: &str = "\
 const MOVES: &str = "mov movz movs";
 const READS: &str = "cmp test bt";
 
-/// Instructions on registers alone.
+/// Instructions on registers alone. What kind of machine it is (`cpuid`) does not change while it runs; what
+/// time it is (`rdtsc`) does.
 const REGISTERS: &str = "\
     sete setz setne setnz setc setb setnc setae setl setle setg setge seta setbe sbb lea bsf bsr tzcnt lzcnt \
-    popcnt bswap shl shr sar rol ror imul cmov";
+    popcnt bswap shl shr sar rol ror imul cmov cpuid xgetbv";
 
 const FENCE: &str = "mfence";
 
@@ -291,6 +292,7 @@ mod tests {
             ("sete %al", "nothing"),
             ("LOCK; BTSQ $3, Flags(%rip)", "update8"),
             ("lea (%rdx), %rax", "nothing"),
+            ("cpuid", "nothing"),
             ("mfence", "fence"),
         ] {
             assert_eq!(way(text), expected, "{text}");
