@@ -359,3 +359,27 @@ fn a_pointer_that_nobody_takes_back_is_never_dropped() {
     assert!(program(true).is_pass());
     assert_leaks(&program(false), "is never dropped");
 }
+
+/// A lock that two threads poll; each attempt that fails leaves everything as it was.
+fn polled_lock() {
+    let lock = Arc::new(Mutex::new(0));
+    let other = lock.clone();
+    let child = thread::spawn(move || *other.lock().unwrap() = 1);
+    while *lock.lock().unwrap() == 0 {}
+    child.join().unwrap();
+}
+
+#[test]
+fn loops_end_in_checks_that_come_after_one_for_leaks() {
+    assert!(run(|| drop(Arc::new(0))).is_pass());
+    let report = Checker::new().run(polled_lock);
+    assert!(report.is_pass(), "{report}");
+    assert_eq!((report.executions(), report.stopped()), (2, 1));
+}
+
+#[test]
+fn loops_that_write_are_cut_where_leaks_are_looked_for() {
+    let report = Checker::new().leaks(true).max_depth(1000).run(polled_lock);
+    assert!(!report.is_pass() && report.failures().next().is_none(), "{report}");
+    assert!(report.text().contains("1000 steps"), "the bound is told: {report}");
+}

@@ -99,14 +99,15 @@ impl<A: GlobalAlloc> Allocator<A> {
     }
 }
 
-/// Allocates, by the function given or for who looks for leaks, and notes it.
+/// Allocates, by the function given or for who looks for rounds or for leaks, and notes it.
 #[inline]
 fn noted(layout: Layout, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
     let log = super::log();
-    let memory = match heap::is_watched() {
+    // Who looks for leaks looks for no rounds; but others may, beside it or after.
+    let memory = from_arena(log, layout).unwrap_or_else(|| match heap::is_watched() {
         true => watched(log, layout, allocate),
-        false => from_arena(log, layout).unwrap_or_else(allocate),
-    };
+        false => allocate(),
+    });
     note(log, memory, layout.size());
     memory
 }

@@ -66,6 +66,14 @@ fn reserve() -> usize {
     0
 }
 
+/// The memory in which nothing lives, in order.
+pub(super) fn unused() -> Vec<Range<usize>> {
+    let slabs = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut unused: Vec<_> = slabs.iter().map(|&start| start..start + SLAB).collect();
+    unused.sort_unstable_by_key(|slab| slab.start);
+    unused
+}
+
 /// Whether memory may be of an arena.
 #[inline]
 pub(super) fn is_used() -> bool {

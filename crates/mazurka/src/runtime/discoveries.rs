@@ -73,8 +73,10 @@ impl Runtime {
         self.search.leaves_stacks = facts.bombs;
         let groups = facts.groups.clone();
         let loops = facts.loops && !facts.no_rounds && !self.execution.living.is_watched();
+        self.search.without_rounds = facts.no_rounds || self.execution.living.is_watched();
         drop(facts);
         self.search.loops = loops.then(Loops::new).flatten();
+        self.search.without_rounds |= loops && self.search.loops.is_none();
         let arenas = self.search.loops.as_mut().map(|loops| &raw mut *loops.arenas);
         self.execution.log.arenas = arenas.unwrap_or(std::ptr::null_mut());
         for group in groups {
@@ -130,9 +132,11 @@ impl Runtime {
         });
     }
 
-    /// From now on processes are followed, to see whether they go rounds.
+    /// From now on processes are followed, to see whether they go rounds; unless that is out of the question.
     pub(super) fn discover_loops(&mut self) {
-        self.discover(|facts| !std::mem::replace(&mut facts.loops, true));
+        if !self.search.without_rounds {
+            self.discover(|facts| !std::mem::replace(&mut facts.loops, true));
+        }
     }
 
     /// From now on no rounds are looked for: there is too much memory, or it is not known.

@@ -189,6 +189,8 @@ pub(crate) struct Search {
     groups: Groups,
     /// What it takes to look for rounds, if they are looked for.
     loops: Option<rounds::Loops>,
+    /// Whether rounds can't be looked for, whatever loops are found.
+    without_rounds: bool,
     /// The steps taken, or, while they are taken again, to be taken.
     script: Vec<TakenStep>,
     /// So many steps of the script are taken again: a process takes its own without being asked.
@@ -284,6 +286,7 @@ impl Runtime {
             guards: take(&mut recycled.guards),
             groups: Groups::default(),
             loops: None,
+            without_rounds: false,
             script: take(&mut recycled.script),
             scripted: 0,
             fatal: None,

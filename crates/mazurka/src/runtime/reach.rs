@@ -13,10 +13,9 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::Runtime;
 use super::heap::{Block, Maker, Watch, base_of_stack};
 use super::identity::Base;
-use super::region;
+use super::{Runtime, arena, region};
 
 const WORD: usize = size_of::<usize>();
 
@@ -102,13 +101,17 @@ fn look(runtime: &Runtime, watch: &Watch, since: u64) -> Option<Vec<Block>> {
     Some(reach.heads())
 }
 
-/// The memory of the process that can be written, but for a region. None if it can't be told, or is too much.
+/// The memory of the process that can be written, but for a region, and for what arenas have reserved and do
+/// not use. None if it can't be told, or is too much.
 fn outside(region: &Range<usize>) -> Option<Vec<Range<usize>>> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let mut apart = arena::unused();
+    apart.push(region.clone());
+    apart.sort_unstable_by_key(|range| range.start);
     let mut parts = Vec::new();
     for mapping in mappings(&maps) {
         // The operating system may have joined it to others.
-        without(&mapping, std::slice::from_ref(region), |part| parts.push(part));
+        without(&mapping, &apart, |part| parts.push(part));
     }
     (parts.iter().map(Range::len).sum::<usize>() <= MOST).then_some(parts)
 }
