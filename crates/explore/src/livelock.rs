@@ -110,7 +110,15 @@ pub fn livelock<R: Run>(run: &mut R, trace: &Trace) -> bool {
         true => Livelocks::default().decide_by_search(run),
         false => Livelocks::default().decide(run, walked, stops.all()),
     };
-    decided == Ok(Livelock::Yes)
+    decided == Ok(Livelock::Yes) && come_back(run, trace).is_ok()
+}
+
+/// Brings a run back to where a trace ends, in all that can be asked of it: to go back may mean to do nothing
+/// until the next step.
+fn come_back(run: &mut dyn Run, trace: &Trace) -> Result<(), Stop> {
+    let Some(last) = trace.len().checked_sub(1) else { return Ok(()) };
+    run.rewind(last);
+    run.step(trace.process(last), trace.choice(last), &mut Default::default())
 }
 
 /// Whether every stopped process would go its own round again, whatever the others do: no step of it could have
@@ -262,7 +270,8 @@ impl Walk<'_> {
     /// can't go on.
     pub fn is_livelock(&mut self) -> ControlFlow<(), bool> {
         let Walk { run, trace, order, stops, livelocks, .. } = self;
-        match livelocks.decide(&mut **run, Walked { trace, order }, stops.all()) {
+        let decided = livelocks.decide(&mut **run, Walked { trace, order }, stops.all());
+        match decided.and_then(|decided| come_back(&mut **run, trace).map(|()| decided)) {
             Ok(Livelock::Unknown) => self.miss(NotExhaustive::Undecided),
             Ok(decided) => return ControlFlow::Continue(decided == Livelock::Yes),
             Err(stop) => {
