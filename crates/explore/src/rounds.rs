@@ -152,8 +152,11 @@ impl Stops {
             ControlFlow::Continue(())
         });
         let has_states = run.states().and_then(|states| states.named()).is_some();
-        if own_round.is_some() || !rules.joint || !has_states || !is_asked(came_back.len()) {
+        if own_round.is_some() || !rules.joint || !has_states || !is_asked(own.len()) {
             return Ok(own_round);
+        }
+        if own.len() > ALWAYS_ASKED {
+            came_back = (1..own.len() - ALWAYS_ASKED).filter(|&steps| is_asked(own.len() - steps)).collect();
         }
         for steps in came_back.into_iter().filter(|&steps| steps < own.len()) {
             let earlier = own[own.len() - steps - 1] as usize;
@@ -165,11 +168,15 @@ impl Stops {
     }
 }
 
-/// Whether joint rounds are looked for where a process is in one local state for the so-manieth time: always
-/// at first, then ever more seldom, since it takes as long as the past of an event. What is compared are the
-/// states where it was asked, so a search of finitely many states ends.
-fn is_asked(times: usize) -> bool {
-    times <= 64 || times.is_multiple_of((times / 16).next_power_of_two())
+/// At so many of its first steps joint rounds of a process are looked for wherever it has come back to where it
+/// was.
+const ALWAYS_ASKED: usize = 128;
+
+/// Whether joint rounds are looked for after the so-manieth step of a process: always at first, then ever more
+/// seldom, since it takes as long as the past of an event, and compared are the states where it was asked. They
+/// are infinitely many, so a search of finitely many states ends.
+fn is_asked(steps: usize) -> bool {
+    steps <= ALWAYS_ASKED || steps.is_multiple_of((steps / 16).next_power_of_two())
 }
 
 /// A trace that a run has taken, with its order.

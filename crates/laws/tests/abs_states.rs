@@ -221,7 +221,8 @@ fn cycles_end() {
         .to_owned();
     let program = built(text, "", Settings::default());
     let summary = explore(&program, Algorithm::Convergent, &Options::default(), &mut NoMonitor);
-    assert_eq!((summary.not_exhaustive, summary.counts.complete, summary.counts.stopped), (None, 0, 1));
+    // The assertion fails, which kills the object and its tasks with it, with x 0 or 1.
+    assert_eq!((summary.not_exhaustive, summary.counts.complete, summary.counts.stopped), (None, 2, 0));
 }
 
 #[test]

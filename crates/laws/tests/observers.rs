@@ -73,7 +73,7 @@ fn the_verdict_says_where_there_is_no_proof() {
 fn a_search_that_was_cut_says_so() {
     let text = "var x, y; lock l; condvar c;\
         process a { lock(l); wait(c, l); } process b { lock(l); wait(c, l); }\
-        process n { notify_one(c); } process s { y = 1; } process w { while y == 0 { x = 0; } }";
+        process n { notify_one(c); } process s { y = 1; } process w { while y == 0 { x += 1; } }";
     let source = Source { name: "cut.maz".to_owned(), text: text.to_owned() };
     let ast = parse(&source).expect("it is a program");
     let program = compile(&ast, &source, &[]).expect("it compiles");
