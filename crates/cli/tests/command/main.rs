@@ -18,6 +18,7 @@ mod native_cxx;
 mod native_kinds;
 mod native_leftovers;
 mod native_limits;
+mod native_loops;
 mod native_memory;
 mod native_names;
 mod native_own;

@@ -12,7 +12,7 @@ namespace std {
 class mutex;
 class timed_mutex;
 struct adopt_lock_t;
-template <typename M>
+template <typename Mazurka_M>
 class unique_lock;
 }  // namespace std
 extern "C" void mazurka_assume(int);
@@ -22,12 +22,12 @@ struct Lockable {
   void (*lock)(void *);
   bool (*try_lock)(void *);
   void (*unlock)(void *);
-  template <typename L>
-  explicit Lockable(L &l)
+  template <typename Mazurka_L>
+  explicit Lockable(Mazurka_L &l)
       : object(&l),
-        lock([](void *object) { static_cast<L *>(object)->lock(); }),
-        try_lock([](void *object) -> bool { return static_cast<L *>(object)->try_lock(); }),
-        unlock([](void *object) { static_cast<L *>(object)->unlock(); }) {}
+        lock([](void *object) { static_cast<Mazurka_L *>(object)->lock(); }),
+        try_lock([](void *object) -> bool { return static_cast<Mazurka_L *>(object)->try_lock(); }),
+        unlock([](void *object) { static_cast<Mazurka_L *>(object)->unlock(); }) {}
 };
 /* What an attempt has locked, beginning with the one at `first`. It is given back if the attempt fails or throws. */
 struct Attempt {
@@ -51,29 +51,29 @@ struct Attempt {
   }
 };
 /* What the runtime knows a lock by, if it is a mutex. */
-template <typename L>
+template <typename Mazurka_L>
 struct Mutex {
-  static void *of(L &) { return 0; }
-  static void taken(L &) {}
+  static void *of(Mazurka_L &) { return 0; }
+  static void taken(Mazurka_L &) {}
 };
-template <typename L>
+template <typename Mazurka_L>
 struct Plain {
-  static void *of(L &l) { return l.native_handle(); }
-  static void taken(L &) {}
+  static void *of(Mazurka_L &l) { return l.native_handle(); }
+  static void taken(Mazurka_L &) {}
 };
 template <>
 struct Mutex<std::mutex> : Plain<std::mutex> {};
 template <>
 struct Mutex<std::timed_mutex> : Plain<std::timed_mutex> {};
-template <typename M>
-struct Mutex<std::unique_lock<M>> {
-  template <typename L>
-  static void *of(L &l) {
-    return l.mutex() && !l.owns_lock() ? Mutex<M>::of(*l.mutex()) : 0;
+template <typename Mazurka_M>
+struct Mutex<std::unique_lock<Mazurka_M>> {
+  template <typename Mazurka_L>
+  static void *of(Mazurka_L &l) {
+    return l.mutex() && !l.owns_lock() ? Mutex<Mazurka_M>::of(*l.mutex()) : 0;
   }
-  template <typename L, typename Adopt = std::adopt_lock_t>
-  static void taken(L &l) {
-    l = L(*l.mutex(), Adopt());
+  template <typename Mazurka_L, typename Adopt = std::adopt_lock_t>
+  static void taken(Mazurka_L &l) {
+    l = Mazurka_L(*l.mutex(), Adopt());
   }
 };
 /* Locks all at once, if all are mutexes. */
@@ -91,51 +91,51 @@ inline void lock_all(Lockable *all, int count) {
 }
 }  // namespace mazurka
 namespace std {
-template <typename A, typename B>
-void lock(A &a, B &b) {
-  void *mutexes[] = {mazurka::Mutex<A>::of(a), mazurka::Mutex<B>::of(b)};
+template <typename Mazurka_A, typename Mazurka_B>
+void lock(Mazurka_A &a, Mazurka_B &b) {
+  void *mutexes[] = {mazurka::Mutex<Mazurka_A>::of(a), mazurka::Mutex<Mazurka_B>::of(b)};
   if (mazurka::lock_at_once(mutexes, 2)) {
-    mazurka::Mutex<A>::taken(a), mazurka::Mutex<B>::taken(b);
+    mazurka::Mutex<Mazurka_A>::taken(a), mazurka::Mutex<Mazurka_B>::taken(b);
     return;
   }
   mazurka::Lockable all[] = {mazurka::Lockable(a), mazurka::Lockable(b)};
   mazurka::lock_all(all, 2);
 }
-template <typename A, typename B, typename C>
-void lock(A &a, B &b, C &c) {
-  void *mutexes[] = {mazurka::Mutex<A>::of(a), mazurka::Mutex<B>::of(b), mazurka::Mutex<C>::of(c)};
+template <typename Mazurka_A, typename Mazurka_B, typename Mazurka_C>
+void lock(Mazurka_A &a, Mazurka_B &b, Mazurka_C &c) {
+  void *mutexes[] = {mazurka::Mutex<Mazurka_A>::of(a), mazurka::Mutex<Mazurka_B>::of(b), mazurka::Mutex<Mazurka_C>::of(c)};
   if (mazurka::lock_at_once(mutexes, 3)) {
-    mazurka::Mutex<A>::taken(a), mazurka::Mutex<B>::taken(b), mazurka::Mutex<C>::taken(c);
+    mazurka::Mutex<Mazurka_A>::taken(a), mazurka::Mutex<Mazurka_B>::taken(b), mazurka::Mutex<Mazurka_C>::taken(c);
     return;
   }
   mazurka::Lockable all[] = {mazurka::Lockable(a), mazurka::Lockable(b), mazurka::Lockable(c)};
   mazurka::lock_all(all, 3);
 }
-template <typename A, typename B, typename C, typename D>
-void lock(A &a, B &b, C &c, D &d) {
-  void *mutexes[] = {mazurka::Mutex<A>::of(a), mazurka::Mutex<B>::of(b), mazurka::Mutex<C>::of(c), mazurka::Mutex<D>::of(d)};
+template <typename Mazurka_A, typename Mazurka_B, typename Mazurka_C, typename Mazurka_D>
+void lock(Mazurka_A &a, Mazurka_B &b, Mazurka_C &c, Mazurka_D &d) {
+  void *mutexes[] = {mazurka::Mutex<Mazurka_A>::of(a), mazurka::Mutex<Mazurka_B>::of(b), mazurka::Mutex<Mazurka_C>::of(c), mazurka::Mutex<Mazurka_D>::of(d)};
   if (mazurka::lock_at_once(mutexes, 4)) {
-    mazurka::Mutex<A>::taken(a), mazurka::Mutex<B>::taken(b), mazurka::Mutex<C>::taken(c), mazurka::Mutex<D>::taken(d);
+    mazurka::Mutex<Mazurka_A>::taken(a), mazurka::Mutex<Mazurka_B>::taken(b), mazurka::Mutex<Mazurka_C>::taken(c), mazurka::Mutex<Mazurka_D>::taken(d);
     return;
   }
   mazurka::Lockable all[] = {mazurka::Lockable(a), mazurka::Lockable(b), mazurka::Lockable(c), mazurka::Lockable(d)};
   mazurka::lock_all(all, 4);
 }
-template <typename A, typename B, typename C, typename D, typename E>
-void lock(A &a, B &b, C &c, D &d, E &e) {
-  void *mutexes[] = {mazurka::Mutex<A>::of(a), mazurka::Mutex<B>::of(b), mazurka::Mutex<C>::of(c), mazurka::Mutex<D>::of(d), mazurka::Mutex<E>::of(e)};
+template <typename Mazurka_A, typename Mazurka_B, typename Mazurka_C, typename Mazurka_D, typename Mazurka_E>
+void lock(Mazurka_A &a, Mazurka_B &b, Mazurka_C &c, Mazurka_D &d, Mazurka_E &e) {
+  void *mutexes[] = {mazurka::Mutex<Mazurka_A>::of(a), mazurka::Mutex<Mazurka_B>::of(b), mazurka::Mutex<Mazurka_C>::of(c), mazurka::Mutex<Mazurka_D>::of(d), mazurka::Mutex<Mazurka_E>::of(e)};
   if (mazurka::lock_at_once(mutexes, 5)) {
-    mazurka::Mutex<A>::taken(a), mazurka::Mutex<B>::taken(b), mazurka::Mutex<C>::taken(c), mazurka::Mutex<D>::taken(d), mazurka::Mutex<E>::taken(e);
+    mazurka::Mutex<Mazurka_A>::taken(a), mazurka::Mutex<Mazurka_B>::taken(b), mazurka::Mutex<Mazurka_C>::taken(c), mazurka::Mutex<Mazurka_D>::taken(d), mazurka::Mutex<Mazurka_E>::taken(e);
     return;
   }
   mazurka::Lockable all[] = {mazurka::Lockable(a), mazurka::Lockable(b), mazurka::Lockable(c), mazurka::Lockable(d), mazurka::Lockable(e)};
   mazurka::lock_all(all, 5);
 }
-template <typename A, typename B, typename C, typename D, typename E, typename F>
-void lock(A &a, B &b, C &c, D &d, E &e, F &f) {
-  void *mutexes[] = {mazurka::Mutex<A>::of(a), mazurka::Mutex<B>::of(b), mazurka::Mutex<C>::of(c), mazurka::Mutex<D>::of(d), mazurka::Mutex<E>::of(e), mazurka::Mutex<F>::of(f)};
+template <typename Mazurka_A, typename Mazurka_B, typename Mazurka_C, typename Mazurka_D, typename Mazurka_E, typename Mazurka_F>
+void lock(Mazurka_A &a, Mazurka_B &b, Mazurka_C &c, Mazurka_D &d, Mazurka_E &e, Mazurka_F &f) {
+  void *mutexes[] = {mazurka::Mutex<Mazurka_A>::of(a), mazurka::Mutex<Mazurka_B>::of(b), mazurka::Mutex<Mazurka_C>::of(c), mazurka::Mutex<Mazurka_D>::of(d), mazurka::Mutex<Mazurka_E>::of(e), mazurka::Mutex<Mazurka_F>::of(f)};
   if (mazurka::lock_at_once(mutexes, 6)) {
-    mazurka::Mutex<A>::taken(a), mazurka::Mutex<B>::taken(b), mazurka::Mutex<C>::taken(c), mazurka::Mutex<D>::taken(d), mazurka::Mutex<E>::taken(e), mazurka::Mutex<F>::taken(f);
+    mazurka::Mutex<Mazurka_A>::taken(a), mazurka::Mutex<Mazurka_B>::taken(b), mazurka::Mutex<Mazurka_C>::taken(c), mazurka::Mutex<Mazurka_D>::taken(d), mazurka::Mutex<Mazurka_E>::taken(e), mazurka::Mutex<Mazurka_F>::taken(f);
     return;
   }
   mazurka::Lockable all[] = {mazurka::Lockable(a), mazurka::Lockable(b), mazurka::Lockable(c), mazurka::Lockable(d), mazurka::Lockable(e), mazurka::Lockable(f)};
