@@ -2,8 +2,9 @@
 //! what is dropped then is none of the program's business, and no verdict depends on it.
 
 use std::cell::Cell;
+use std::time::Duration;
 
-use mazurka::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use mazurka::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use mazurka::sync::{Arc, Mutex};
 use mazurka::{Checker, Report, thread};
 
@@ -115,4 +116,34 @@ fn too_many_that_were_left_behind_are_no_pass() {
     });
     assert!(!report.is_pass() && report.failures().len() == 0, "{report}");
     assert!(report.reason().is_some_and(|reason| reason.contains("a destructor panics")), "{report}");
+}
+
+/// Takes a lock of its own making when it is dropped.
+struct TakesLock(Arc<AtomicBool>);
+
+impl Drop for TakesLock {
+    fn drop(&mut self) {
+        while self.0.swap(true, SeqCst) {}
+        self.0.store(false, SeqCst);
+    }
+}
+
+/// That somebody looks at a count is found out while the lock is held, and the search begins again: the other
+/// thread drops its guard in time.
+#[test]
+fn what_is_dropped_when_a_search_begins_again_is_in_the_middle_of_nothing() {
+    let report = Checker::new().hang_timeout(Duration::from_secs(5)).run(|| {
+        let lock = Arc::new(AtomicBool::new(false));
+        let guard = TakesLock(lock.clone());
+        let other = thread::spawn(move || {
+            guard.0.load(SeqCst);
+            drop(guard);
+        });
+        if !lock.swap(true, SeqCst) {
+            assert!(Arc::strong_count(&lock) >= 1);
+            lock.store(false, SeqCst);
+        }
+        other.join().unwrap();
+    });
+    assert!(report.is_pass(), "{}", report.text());
 }

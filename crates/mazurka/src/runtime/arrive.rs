@@ -189,7 +189,8 @@ impl Runtime {
             }
             self.check_next(place);
         }
-        if self.search.fatal.is_some() {
+        // Where the search merely begins again, the execution is run to its end before.
+        if self.search.fatal.as_ref().is_some_and(|stop| *stop != Stop::BeginAgain) {
             return Arrival::Stuck;
         }
         // SAFETY: the caller vouches for it.

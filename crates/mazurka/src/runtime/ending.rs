@@ -28,8 +28,14 @@ impl Runtime {
     pub(super) fn end_execution(&mut self) {
         self.search.scripted = 0;
         self.execution.leaving = true;
+        // That something was found out is no reason to drop what is in the middle of something: a destructor may
+        // trust that it never is.
+        let begins_again = self.search.fatal.take_if(|stop| *stop == Stop::BeginAgain);
         if self.search.runs_out && !self.search.spoiled && self.search.fatal.is_none() {
             self.run_out();
+        }
+        if begins_again.is_some() {
+            self.search.fatal = begins_again;
         }
         self.execution.ending = true;
         while let Some(process) = self.execution.schedule.created.pop() {
@@ -48,6 +54,9 @@ impl Runtime {
         let mut last = None;
         let most = if self.search.loops.is_some() { MAX_STEPS_IN_LOOPS } else { MAX_STEPS };
         for _ in 0..most {
+            if !self.start_unseen() {
+                return;
+            }
             let enabled = &self.execution.schedule.enabled;
             let next = enabled.iter().find(|&process| Some(process) > last).or(enabled.iter().next());
             let Some(process) = next else { return };
@@ -57,19 +66,22 @@ impl Runtime {
             last = next;
             self.step_unseen(process);
             self.resume(process, Resume::Go);
-            while let Some(child) = self.execution.schedule.starting.pop() {
-                if self.search.fatal.is_some() || self.embark(child).is_err() {
-                    return;
-                }
-                self.resume(child, Resume::Go);
-            }
-            if self.search.fatal.is_some() {
-                return;
-            }
-            if self.execution.schedule.changed {
-                self.refresh();
-            }
         }
+    }
+
+    /// Lets processes begin that were created, and finds out who can take a step. Says whether there is nothing
+    /// against going on.
+    fn start_unseen(&mut self) -> bool {
+        while let Some(child) = self.execution.schedule.starting.pop() {
+            if self.search.fatal.is_some() || self.embark(child).is_err() {
+                return false;
+            }
+            self.resume(child, Resume::Go);
+        }
+        if self.execution.schedule.changed {
+            self.refresh();
+        }
+        self.search.fatal.is_none()
     }
 
     /// Does the operation that a process is at, or begins its unwinding.
