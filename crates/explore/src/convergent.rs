@@ -372,7 +372,8 @@ impl ConvergentSearch<'_> {
             }
         }
         // A livelock is told where its state is met; it is no final state.
-        let goes_round = node.enabled.is_empty() && some_go_round(&*self.walk.run);
+        let is_livelock = some_go_round(&*self.walk.run) && !self.walk.run.assumed();
+        let goes_round = node.enabled.is_empty() && is_livelock;
         let ending = match goes_round || node.enabled.is_empty() && self.is_new_final() {
             true => self.walk.maximal_ending(),
             false => Ending::Blocked,
