@@ -37,12 +37,9 @@ impl<P: FnMut(&mut CurrentStep<'_>), D: Fn(&Runtime) -> String> Operation for Un
 pub(crate) fn take_step<R>(
     place: CallSite,
     describe: impl Fn(&Runtime) -> String,
-    mut perform: impl FnMut(&mut CurrentStep<'_>) -> R,
+    perform: impl FnMut(&mut CurrentStep<'_>) -> R,
 ) -> Option<R> {
-    let mut result = None;
-    let perform = |step: &mut CurrentStep<'_>| result = Some(perform(step));
-    operate(&mut Unguarded { perform, describe, is_told: false }, place);
-    result
+    take(place, describe, perform, false)
 }
 
 /// As [`take_step`], for a step that changes nothing but values of locations and memory that processes have
@@ -50,11 +47,21 @@ pub(crate) fn take_step<R>(
 pub(crate) fn take_told_step<R>(
     place: CallSite,
     describe: impl Fn(&Runtime) -> String,
+    perform: impl FnMut(&mut CurrentStep<'_>) -> R,
+) -> Option<R> {
+    take(place, describe, perform, true)
+}
+
+#[inline]
+fn take<R>(
+    place: CallSite,
+    describe: impl Fn(&Runtime) -> String,
     mut perform: impl FnMut(&mut CurrentStep<'_>) -> R,
+    is_told: bool,
 ) -> Option<R> {
     let mut result = None;
     let perform = |step: &mut CurrentStep<'_>| result = Some(perform(step));
-    operate(&mut Unguarded { perform, describe, is_told: true }, place);
+    operate(&mut Unguarded { perform, describe, is_told }, place);
     result
 }
 
