@@ -65,7 +65,7 @@ pub fn table() -> Result<(), String> {
     Ok(())
 }
 
-fn program(name: &str, n: i64) -> Result<Litmus, String> {
+pub fn program(name: &str, n: i64) -> Result<Litmus, String> {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/litmus")).join(format!("{name}.maz"));
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let source = Source { name: format!("{name}.maz"), text };

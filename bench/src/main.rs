@@ -7,11 +7,13 @@
 //!
 //! `mazurka-bench --abs` runs the programs of `bench/abs` and compares their counts with those of
 //! `bench/abs/expected.tsv`. `mazurka-bench --costs` prints what the newer algorithms cost beside `optimal`
-//! and `naive`. `mazurka-bench --c-peers` runs C programs beside Nidhugg and GenMC, if these are installed.
+//! and `naive`, `mazurka-bench --lengths` what a class of `reads-from` costs in longer and longer executions.
+//! `mazurka-bench --c-peers` runs C programs beside Nidhugg and GenMC, if these are installed.
 //! `mazurka-bench --papers` prints the tables of the papers beside what is done here (`docs/papers.md`).
 
 mod c_peers;
 mod costs;
+mod lengths;
 mod steps;
 
 use std::process::{Command, ExitCode};
@@ -107,6 +109,12 @@ fn main() -> ExitCode {
                 return ExitCode::from(2);
             }
         }
+        ["--lengths"] => {
+            if let Err(wrong) = lengths::table() {
+                eprintln!("mazurka-bench: {wrong}");
+                return ExitCode::from(2);
+            }
+        }
         ["--c-peers"] => {
             if let Err(wrong) = c_peers::table() {
                 eprintln!("mazurka-bench: {wrong}");
@@ -114,7 +122,9 @@ fn main() -> ExitCode {
             }
         }
         _ => {
-            eprintln!("usage: mazurka-bench [--instructions | --abs | --papers | --costs | --c-peers]");
+            eprintln!(
+                "usage: mazurka-bench [--instructions | --abs | --papers | --costs | --lengths | --c-peers]"
+            );
             return ExitCode::from(2);
         }
     }

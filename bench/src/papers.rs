@@ -109,6 +109,7 @@ impl Row {
     /// The program of ours, and the largest size of it that is run; none if there is no such program.
     fn ours(&self) -> Option<(Ours, u32)> {
         let size = self.size.parse().unwrap_or(0);
+        let classes = self.algorithm == "DC-DPOR";
         let abs = |name, largest| Some((Ours::Abs(name, vec![size]), largest));
         let litmus = |name, largest| Some((Ours::Litmus(name, i64::from(size)), largest));
         match self.program.as_str() {
@@ -134,9 +135,9 @@ impl Row {
             "selective" => litmus("selective", 6),
             "not_selective" => litmus("not_selective", 6),
             "lock" => litmus("lock", 4),
-            "opt_lock" => litmus("opt_lock", 6),
+            "opt_lock" => litmus("opt_lock", if classes { 100 } else { 6 }),
             "pthread_demo" => litmus("pthread_demo", 8),
-            "sigma_false" => litmus("sigma", 6),
+            "sigma_false" => litmus("sigma", if classes { 7 } else { 6 }),
             _ => None,
         }
     }
@@ -151,6 +152,7 @@ impl Row {
             // The papers don't say which version these are.
             "CDPOR" | "CSDPOR" | "DPOR_cs" => &[Context, ContextGuided],
             "ODPOR_cs^ob" => &[OptimalContext, OptimalContextObservers],
+            "DC-DPOR" => &[DataCentric, DataCentricTool],
             _ => &[],
         }
     }
@@ -162,6 +164,7 @@ impl Row {
             "Observers" | "ODPOR^ob" => &[Algorithm::OptimalObservers],
             "Source-DPOR" | "SDPOR" | "S-DPOR" => &[Algorithm::Source, Algorithm::Optimal],
             "ODPOR_cs^ob" => &[Algorithm::OptimalObservers, Algorithm::Convergent],
+            "DC-DPOR" => &[Algorithm::DataCentric, Algorithm::ReadsFrom],
             _ => &[Algorithm::SourceContext, Algorithm::Convergent],
         }
     }
@@ -231,7 +234,10 @@ impl Searches {
 impl Searches {
     /// Whether a form as published missed a final state, so far as it is about final states.
     fn loses(&mut self, row: &Row, algorithm: Algorithm, found: &Found) -> bool {
-        let about = algorithm.published().is_some_and(|form| form != Published::OptimalContextObservers);
+        let about = algorithm.published().is_some_and(|form| {
+            use Published::{DataCentric, DataCentricTool, OptimalContextObservers};
+            !matches!(form, OptimalContextObservers | DataCentric | DataCentricTool)
+        });
         let all = about.then(|| self.run(row, Algorithm::Convergent)).flatten();
         matches!(all, Some(Ok(all)) if !all.early && !found.early && found.final_states < all.final_states)
     }
@@ -355,5 +361,7 @@ fn short(algorithm: Algorithm) -> &'static str {
         Some(Published::ContextGuided) => "CDPOR3",
         Some(Published::OptimalContext) => "ODPOR_cs",
         Some(Published::OptimalContextObservers) => "ODPOR_cs^ob",
+        Some(Published::DataCentric) => "DC-DPOR",
+        Some(Published::DataCentricTool) => "DC-DPOR with bursts",
     }
 }

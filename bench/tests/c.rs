@@ -130,6 +130,7 @@ fn brute_force_has_as_many_classes() {
         let Ok(truth) = truth(&program, Budget { executions: 50_000, steps: 200 }) else { continue };
         let classes = match row.algorithm {
             Algorithm::OptimalObservers => truth.observers.len(),
+            Algorithm::DataCentric => truth.reads_from.len(),
             _ => truth.mazurkiewicz.len(),
         };
         let what = format!("{} {} ({})", row.program, row.arguments, row.algorithm);
@@ -185,21 +186,27 @@ fn examples_do_what_they_say() {
             let built = build(&request, &stub_assembly())
                 .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             let program = load(&built, runtime::Options::default()).expect("it can be loaded");
-            for algorithm in [Algorithm::Source, Algorithm::Optimal, Algorithm::OptimalObservers] {
+            for algorithm in
+                [Algorithm::Source, Algorithm::Optimal, Algorithm::OptimalObservers, Algorithm::DataCentric]
+            {
                 let mut kinds = Kinds::default();
                 let summary = explore(&program, algorithm, &Options::default(), &mut kinds);
                 // Condition variables need to be run to know what they touch, so `source` says that it can't
                 // have them.
                 let refused = summary.not_exhaustive.as_ref().is_some_and(|reason| {
-                    algorithm == Algorithm::Source && reason.to_string().contains("not supported by source")
+                    let reason = reason.to_string();
+                    algorithm == Algorithm::Source && reason.contains("not supported by source")
+                        || reason.contains("data-centric does not cover")
                 });
                 if refused {
                     continue;
                 }
                 let what = format!("{} ({compiler:?}, {algorithm})", path.display());
                 if let Some(count) = text.lines().find_map(|line| line.strip_prefix("// executions: ")) {
-                    let count: u64 = count.trim().parse().expect("a number");
-                    assert_eq!(summary.counts.complete, count, "{what}");
+                    // Compilers may keep different things, by which loops are seen earlier or later.
+                    let counts: Vec<u64> =
+                        count.split(" or ").map(|count| count.trim().parse().expect("a number")).collect();
+                    assert!(counts.contains(&summary.counts.complete), "{what}: {}", summary.counts.complete);
                 }
                 // Whom a notification wakes is not proved for observers; it has to be right all the same.
                 let proved = |reason: &NotExhaustive| *reason != NotExhaustive::NotProved;

@@ -2,7 +2,9 @@
 
 mod abs;
 mod c;
+mod equivalences;
 mod expected;
 mod observers;
 mod papers;
+mod reads_from;
 mod states;

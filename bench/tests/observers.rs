@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use mazurka_explore::{Algorithm, NoMonitor, Options, Order, explore};
 use mazurka_litmus::{Litmus, Source, compile, parse};
 
-fn directory() -> PathBuf {
+pub fn directory() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/litmus"))
 }
 
-fn program(name: &str, params: &str) -> Litmus {
+pub fn program(name: &str, params: &str) -> Litmus {
     let param = |pair: &str| {
         let (name, value) = pair.split_once('=').expect("name=value");
         (name.to_owned(), value.parse().expect("a number"))

@@ -124,7 +124,13 @@ impl Target for AbsTarget {
     fn executions(&self) -> ExecutionArgs {
         self.executions.clone()
     }
+
+    fn refuses_data_centric(&self) -> Option<&'static str> {
+        Some(NOT_DATA_CENTRIC)
+    }
 }
+
+const NOT_DATA_CENTRIC: &str = "data-centric does not cover ABS, whose steps read many fields; use optimal";
 
 fn source(path: &Path) -> Result<Source, CommandError> {
     Ok(Source { name: path.display().to_string(), text: input::read_program(path)? })
@@ -149,6 +155,9 @@ fn suit(dependence: Dependence, algorithm: Algorithm) -> Result<(), CommandError
     let published = algorithm.published();
     let really =
         algorithm == Algorithm::OptimalObservers || published == Some(Published::OptimalContextObservers);
+    if algorithm.name() == Algorithm::DataCentric.name() {
+        return Err(CommandError::unsupported(NOT_DATA_CENTRIC));
+    }
     let before = algorithm.name().starts_with("source") || published == Some(Published::OptimalContext);
     match dependence {
         Dependence::Static if really => Err(CommandError::unsupported(format!(

@@ -29,6 +29,17 @@ fn guarantees(algorithm: Algorithm) -> Vec<String> {
             &[met, "no trace is completed twice", "tested against brute force; there is no proof"]
         }
         Algorithm::Convergent => &[met, "each final state once"],
+        Algorithm::DataCentric => &[
+            "every failure and deadlock is met, but not every final value of shared variables",
+            "each reads-from class once, if cycles of processes have at most two edges about variables that \
+             several processes overwrite (mazurka architecture tells); else no trace is completed twice",
+            "not supported: awaits and loops that spin, messages, notifications and timeouts, steps that read \
+             several locations and vary",
+        ],
+        Algorithm::ReadsFrom => &[
+            "every failure and deadlock is met, but not every final value of shared variables",
+            "each class once; nothing is blocked but where processes wait for plain variables",
+        ],
         Algorithm::Random => &["a failure that is met is real"],
         Algorithm::Published(_) => &["a failure that is met is real"],
     };

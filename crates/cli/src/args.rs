@@ -28,6 +28,9 @@ pub enum Command {
     Check(CheckArgs),
     /// Run several algorithms on a program and print what each had to do
     Compare(CompareArgs),
+    /// Tell which processes of a program share what, whether that forms cycles, and what follows for
+    /// data-centric
+    Architecture(ArchitectureArgs),
     /// Read a program and print it
     Print(PrintArgs),
     /// List the algorithms: what each explores, needs and guarantees
@@ -52,6 +55,7 @@ impl Command {
             Command::Check(arguments) => arguments.json,
             Command::Compare(arguments) => arguments.json,
             Command::Algorithms(arguments) => arguments.json,
+            Command::Architecture(arguments) => arguments.json,
             Command::Print(_) | Command::Completions(_) | Command::Man | Command::Cc(_) | Command::Cxx(_) => {
                 false
             }
@@ -189,6 +193,35 @@ pub struct CompareArgs {
     pub front_end: Vec<String>,
 }
 
+/// Arguments of `architecture`.
+#[derive(Debug, Args)]
+#[command(after_help = after_help())]
+pub struct ArchitectureArgs {
+    /// The program: a .maz file, or the .abs, C or C++ files of one program
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+
+    /// Set a parameter of a .maz or .abs program; once for each
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    pub params: Vec<String>,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// Draw it into this file
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+
+    /// When to stop looking; 10 s and 20,000 executions unless these say otherwise.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+
+    /// Options for the front end, after --: listed below; for C those of the compiler too
+    #[arg(last = true, value_name = "FRONT-END OPTIONS")]
+    pub front_end: Vec<String>,
+}
+
 /// Arguments of `cc` and `c++`.
 #[derive(Debug, Args)]
 pub struct CompileArgs {
@@ -280,6 +313,10 @@ pub struct LimitArgs {
     #[arg(long, value_name = "BYTES", value_parser = bytes, allow_negative_numbers = true)]
     pub max_memory: Option<u64>,
 
+    /// With reads-from: executions that leave memory in different ways are different
+    #[arg(long)]
+    pub observe_memory: bool,
+
     /// Try processes and choices in an order drawn from this number
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
@@ -306,7 +343,7 @@ impl LimitArgs {
             unroll: self.max_unroll.map_or(Limits::default().unroll, |rounds| rounds as usize),
         };
         let order = self.seed.map_or(Order::Natural, Order::Shuffled);
-        Options { order, limits, keep_going, ..Options::default() }
+        Options { order, limits, keep_going, observe_memory: self.observe_memory, ..Options::default() }
     }
 }
 

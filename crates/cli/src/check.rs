@@ -93,6 +93,11 @@ impl Check<'_> {
             None => self.search(target, subject, &mut recorder)?,
         };
         report.reason = report.reason.take().or_else(|| target.left_out());
+        // Where a search ended at something that its algorithm does not cover, and had met no failure, that is all
+        // there is to say.
+        if let Some(why) = report.reason.as_ref().filter(|_| report.refused && report.failures.is_empty()) {
+            return Err(CommandError::unsupported(why));
+        }
         target.add_to(&mut report)?;
         executions.add_to(program, &mut recorder, &mut report)?;
         Ok(report)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mazurka_explore::{Algorithm, Limits, Options};
 use mazurka_program::{Explain, Program};
-use mazurka_report::{ComparisonRow, Report, Wording};
+use mazurka_report::{Architecture, ComparisonRow, Report, Wording};
 
 use crate::args::LimitArgs;
 use crate::check::Check;
@@ -87,6 +87,11 @@ pub trait Target {
         ExecutionArgs::default()
     }
 
+    /// Why `data-centric` can't have it, whatever it does, if so.
+    fn refuses_data_centric(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Called before each search. Front ends whose steps take no time to speak of need not know of limits.
     fn limit(&self, _limits: &Limits) {}
 
@@ -111,6 +116,9 @@ pub trait AnyTarget {
 
     /// Runs one algorithm on it, for a comparison.
     fn compare(&self, algorithm: Algorithm, options: &Options) -> ComparisonRow;
+
+    /// What its processes share.
+    fn architecture(&self, name: String, options: &Options) -> Architecture;
 }
 
 impl<T: Target> AnyTarget for T {
@@ -124,6 +132,11 @@ impl<T: Target> AnyTarget for T {
 
     fn compare(&self, algorithm: Algorithm, options: &Options) -> ComparisonRow {
         compare::row(self, algorithm, options)
+    }
+
+    fn architecture(&self, name: String, options: &Options) -> Architecture {
+        self.limit(&options.limits);
+        Architecture::of(self.program(), name, self.refuses_data_centric(), options)
     }
 }
 

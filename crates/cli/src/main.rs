@@ -6,6 +6,7 @@
 
 mod abs;
 mod algorithms;
+mod architecture;
 mod args;
 mod attend;
 mod check;
@@ -54,6 +55,7 @@ fn run(command: &Command, worker: Option<&Worker>) -> Result<u8, CommandError> {
     match command {
         Command::Check(arguments) => check::run(arguments, worker),
         Command::Compare(arguments) => compare::run(arguments, worker),
+        Command::Architecture(arguments) => architecture::run(arguments, worker),
         Command::Print(arguments) => print::run(arguments),
         Command::Algorithms(arguments) => algorithms::run(arguments),
         Command::Completions(arguments) => completions::run(arguments),

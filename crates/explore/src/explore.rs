@@ -121,7 +121,7 @@ fn explore_any(
 ) -> Summary {
     if let Some(need) = lacking(start, algorithm) {
         let not_exhaustive = Some(NotExhaustive::Lacks(algorithm, need));
-        return Summary { counts: Counts::default(), not_exhaustive, broken: None };
+        return Summary { counts: Counts::default(), not_exhaustive, broken: None, note: None };
     }
     let (started, limit) = (Instant::now(), options.limits.time);
     let mut options = *options;

@@ -5,6 +5,7 @@
 //! traits of `mazurka-program`, executions only through `mazurka-trace`.
 
 mod convergent;
+mod data_centric;
 mod explore;
 mod frame;
 mod livelock;
@@ -14,6 +15,7 @@ mod optimal;
 mod options;
 mod published;
 mod random;
+mod reads_from;
 mod registry;
 mod rounds;
 mod rules;
@@ -23,6 +25,7 @@ mod source_context;
 mod wakeup;
 mod walk;
 
+pub use data_centric::architecture::{Architecture, Edge, Link, Reduction, Use};
 pub use explore::{Ending, Monitor, NoMonitor, explore};
 pub use livelock::livelock;
 pub use options::{Counts, Limits, NotExhaustive, Options, Order, Summary};

@@ -28,6 +28,8 @@ pub(crate) enum Livelock {
 #[derive(Default)]
 pub(crate) struct Livelocks {
     known: HashMap<Vec<i64>, Livelock>,
+    /// How many steps searches without named states have taken.
+    taken: usize,
 }
 
 /// How many steps a fair schedule is given to come to an end.
@@ -35,6 +37,10 @@ const FAIR_STEPS: usize = 400;
 
 /// How many states are looked at to find an end.
 const MOST_STATES: usize = 200_000;
+
+/// How many steps are taken in all to find ends, where states have no names and every one is come to from the
+/// start of the execution.
+const MOST_STEPS: usize = 1_000_000;
 
 impl Livelocks {
     /// Whether the program can come to an end from where a run is, with everybody going on. The run is where
@@ -54,24 +60,26 @@ impl Livelocks {
         if go_on_alone(run, walked.trace, stopped) || go_round_again(run, walked.trace, stopped)? {
             return Ok(Livelock::Yes);
         }
-        self.decide_by_search(run)
+        self.decide_by_search(run, walked.trace)
     }
 
-    fn decide_by_search(&mut self, run: &mut dyn Run) -> Result<Livelock, Stop> {
-        let state = state_of(run);
+    fn decide_by_search(&mut self, run: &mut dyn Run, trace: &Trace) -> Result<Livelock, Stop> {
+        let named = state_of(run);
+        let is_named = named.is_some();
+        let state = named.or_else(|| state_along(run, trace));
         if let Some(&known) = state.as_ref().and_then(|state| self.known.get(state)) {
             return Ok(known);
         }
         let depth = run.depth();
         let ends = ends_fairly(run, depth + FAIR_STEPS)?;
         // Who only reads may wait there for what nobody will change any more.
-        let spins = ends && run.failures().iter().any(|failure| failure.kind == FailureKind::Livelock);
+        let spins = ends && spins_for_ever(run);
         run.rewind(depth);
-        let decided = match (ends, &state) {
-            (true, _) if spins => Livelock::Yes,
-            (true, _) => Livelock::No,
-            (false, Some(_)) => search_for_an_end(run)?,
-            (false, None) => Livelock::Unknown,
+        let decided = match ends {
+            true if spins => Livelock::Yes,
+            true => Livelock::No,
+            false if is_named => search_for_an_end(run)?,
+            false => search_from_here(run, &mut self.taken)?,
         };
         run.rewind(depth);
         if let Some(state) = state {
@@ -103,11 +111,12 @@ pub fn livelock<R: Run>(run: &mut R, trace: &Trace) -> bool {
         }
     }
     // Where states are known, it does not take rounds to see that there is no end.
-    if stops.all().len() < enabled.len() && state_of(run).is_none() {
+    if stops.all().len() < enabled.len() && state_of(run).is_none() && state_since(run, run.depth()).is_none()
+    {
         return false;
     }
     let decided = match stops.all().len() < enabled.len() {
-        true => Livelocks::default().decide_by_search(run),
+        true => Livelocks::default().decide_by_search(run, trace),
         false => Livelocks::default().decide(run, walked, stops.all()),
     };
     decided == Ok(Livelock::Yes) && come_back(run, trace).is_ok()
@@ -205,11 +214,41 @@ fn state_of(run: &dyn Run) -> Option<Vec<i64>> {
     Some(state)
 }
 
+/// What the last steps of a run have changed, from a depth on: its state, to be compared with other states that it
+/// has come to from there. None if that can't be told.
+fn state_since(run: &dyn Run, depth: usize) -> Option<Vec<i64>> {
+    let steps: Vec<u32> = (depth as u32..run.depth() as u32).collect();
+    let mut state = Vec::new();
+    run.rounds()?.net_effect(&steps, &mut state).then_some(state)
+}
+
+/// The state of a run that has come along a trace, as what has changed from where that can be told, and how it came
+/// to there.
+fn state_along(run: &dyn Run, trace: &Trace) -> Option<Vec<i64>> {
+    let (mut from, mut to) = (0, run.depth());
+    while from < to {
+        let middle = from.midpoint(to);
+        match state_since(run, middle) {
+            Some(_) => to = middle,
+            None => from = middle + 1,
+        }
+    }
+    let mut state = vec![from as i64];
+    state.extend((0..from).flat_map(|k| [i64::from(trace.process(k).0), i64::from(trace.choice(k))]));
+    state.extend(state_since(run, from)?);
+    Some(state)
+}
+
 /// Whether some process that waits goes round and round.
 pub(crate) fn some_go_round(run: &dyn Run) -> bool {
     let mut found = false;
     run.waiting(&mut |process, _| found |= run.goes_round(process));
     found
+}
+
+/// Whether somebody who only reads waits for what nobody is left to change.
+fn spins_for_ever(run: &dyn Run) -> bool {
+    run.failures().iter().any(|failure| failure.kind == FailureKind::Livelock)
 }
 
 fn has_ended(run: &dyn Run) -> bool {
@@ -263,6 +302,66 @@ fn search_for_an_end(run: &mut dyn Run) -> Result<Livelock, Stop> {
         run.rewind(start + stack.len() - 1);
         run.step(next.0, next.1, &mut label)?;
     }
+}
+
+/// A state that was reached by a step from another one, by its number.
+struct Reached {
+    from: usize,
+    step: (ProcessId, u32),
+}
+
+/// As [`search_for_an_end`], where states have no names: they are told by what has changed from where the run is.
+/// The nearest come first, since a run may come to each from its start. `taken` counts the steps.
+fn search_from_here(run: &mut dyn Run, taken: &mut usize) -> Result<Livelock, Stop> {
+    let start = run.depth();
+    let mut label = Default::default();
+    let mut seen = HashSet::from([Vec::new()]);
+    let mut reached: Vec<Reached> = Vec::new();
+    let (mut next, mut is_all) = (0, true);
+    // The first is where the run is; those after it are one further than their numbers here.
+    while next <= reached.len() {
+        let path = path_to(&reached, next);
+        run.rewind(start);
+        path.iter().try_for_each(|&(process, choice)| run.step(process, choice, &mut label))?;
+        let steps: Vec<(ProcessId, u32)> = run
+            .enabled()
+            .iter()
+            .flat_map(|process| (0..run.alternatives(process)).map(move |choice| (process, choice)))
+            .collect();
+        for step in steps {
+            if run.depth() > start + path.len() {
+                run.rewind(start);
+                path.iter().try_for_each(|&(process, choice)| run.step(process, choice, &mut label))?;
+            }
+            run.step(step.0, step.1, &mut label)?;
+            *taken += run.depth();
+            if has_ended(run) {
+                // Where somebody waits for what nobody will change any more, that is one.
+                return Ok(if spins_for_ever(run) { Livelock::Yes } else { Livelock::No });
+            }
+            let state = state_since(run, start);
+            is_all &= state.is_some();
+            if state.is_some_and(|state| seen.insert(state)) {
+                reached.push(Reached { from: next, step });
+            }
+        }
+        if *taken > MOST_STEPS {
+            return Ok(Livelock::Unknown);
+        }
+        next += 1;
+    }
+    Ok(if is_all { Livelock::Yes } else { Livelock::Unknown })
+}
+
+/// The steps that lead to the state of a number; 0 is where they start.
+fn path_to(reached: &[Reached], mut number: usize) -> Vec<(ProcessId, u32)> {
+    let mut path = Vec::new();
+    while let Some(one) = number.checked_sub(1).map(|at| &reached[at]) {
+        path.push(one.step);
+        number = one.from;
+    }
+    path.reverse();
+    path
 }
 
 impl Walk<'_> {

@@ -49,6 +49,8 @@ pub struct Options {
     pub limits: Limits,
     /// Go on after an execution that reached the limit of depth.
     pub keep_going: bool,
+    /// Have `reads-from` tell classes apart by who wrote each location last, too.
+    pub observe_memory: bool,
     /// The repairs that are in force: all but in tests that break them.
     #[doc(hidden)]
     pub rules: Rules,
@@ -164,4 +166,6 @@ pub struct Summary {
     pub not_exhaustive: Option<NotExhaustive>,
     /// Something that makes the search itself meaningless: the program did not repeat what it had done.
     pub broken: Option<Failure>,
+    /// What else is to be known of the numbers.
+    pub note: Option<&'static str>,
 }

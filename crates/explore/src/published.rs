@@ -1,10 +1,11 @@
-//! The algorithms of two papers exactly as printed, for those who compare: none of them is sound, and none
+//! The algorithms of three papers exactly as printed, for those who compare: none of them is sound, and none
 //! may say "pass".
 //!
 //! *CAV 2017*: Albert, Arenas, Garcia de la Banda, Gomez-Zamalloa, Stuckey, "Context-Sensitive Dynamic
 //! Partial Order Reduction" ([`context`], in three versions). *ISSTA 2019*: Albert, Garcia de la Banda,
 //! Gomez-Zamalloa, Isabel, Stuckey, "Optimal Context-Sensitive Dynamic Partial Order Reduction with
-//! Observers" ([`optimal_context`], algorithms 1 and 2). Comments name the papers' lines. What the papers
+//! Observers" ([`optimal_context`], algorithms 1 and 2). *POPL 2018*: Chalupa, Chatterjee, Pavlogiannis, Sinha,
+//! Vaidya, "Data-centric Dynamic Partial Order Reduction" ([`data_centric`]). Comments name the papers' lines. What the papers
 //! leave open is filled in as in the sound algorithms: guarded steps race with the writers of their guard, a
 //! step may have several outcomes, and labels are static but under observers.
 //!
@@ -12,6 +13,7 @@
 //! they lead.
 
 mod context;
+mod data_centric;
 mod optimal_context;
 mod order;
 mod races;
@@ -38,16 +40,22 @@ pub enum Published {
     OptimalContext,
     /// ISSTA'19, algorithm 2: ODPOR_cs^ob.
     OptimalContextObservers,
+    /// POPL'18, algorithm 2: DC-DPOR, with the acyclic reduction of section 6.
+    DataCentric,
+    /// The same as the paper's tool has it: burst mutations, and stars in place of cycles.
+    DataCentricTool,
 }
 
 impl Published {
     /// All of them.
-    pub const ALL: [Published; 5] = [
+    pub const ALL: [Published; 7] = [
         Published::Context,
         Published::ContextAnticipating,
         Published::ContextGuided,
         Published::OptimalContext,
         Published::OptimalContextObservers,
+        Published::DataCentric,
+        Published::DataCentricTool,
     ];
 
     /// The name that users type. Versions of one algorithm have one name.
@@ -58,13 +66,14 @@ impl Published {
             }
             Published::OptimalContext => "optimal+context",
             Published::OptimalContextObservers => "optimal+context+observers",
+            Published::DataCentric | Published::DataCentricTool => "data-centric",
         }
     }
 
     /// Which of the versions of the algorithm it is, from 1.
     pub fn version(self) -> u8 {
         match self {
-            Published::ContextAnticipating => 2,
+            Published::ContextAnticipating | Published::DataCentricTool => 2,
             Published::ContextGuided => 3,
             _ => 1,
         }
@@ -78,6 +87,10 @@ impl Published {
             Published::ContextGuided => "CAV'17, CDPOR3: algorithm 1 with optimisations 1 and 2",
             Published::OptimalContext => "ISSTA'19, ODPOR_cs: algorithm 1",
             Published::OptimalContextObservers => "ISSTA'19, ODPOR_cs^ob: algorithm 2",
+            Published::DataCentric => "POPL'18, DC-DPOR: algorithm 2",
+            Published::DataCentricTool => {
+                "POPL'18, DC-DPOR as in its tool: algorithm 2 with burst mutations and stars"
+            }
         }
     }
 
@@ -88,6 +101,8 @@ impl Published {
             Published::ContextAnticipating | Published::ContextGuided => "corpus/cx02.maz",
             Published::OptimalContext => "corpus/cx10.maz",
             Published::OptimalContextObservers => "corpus/cx12.maz",
+            Published::DataCentric => "corpus/cx15.maz",
+            Published::DataCentricTool => "corpus/cx14.maz",
         }
     }
 
@@ -95,6 +110,7 @@ impl Published {
     pub fn sound(self) -> &'static str {
         match self {
             Published::OptimalContext | Published::OptimalContextObservers => "convergent",
+            Published::DataCentric | Published::DataCentricTool => "data-centric without --as-published",
             _ => "source+context without --as-published",
         }
     }
@@ -102,9 +118,16 @@ impl Published {
     /// Which labels it works with.
     pub(crate) fn footprints(self) -> Footprints {
         match self {
-            Published::OptimalContextObservers => Footprints::Dynamic,
+            Published::OptimalContextObservers | Published::DataCentric | Published::DataCentricTool => {
+                Footprints::Dynamic
+            }
             _ => Footprints::Static,
         }
+    }
+
+    /// Whether it compares states.
+    pub(crate) fn compares_states(self) -> bool {
+        !matches!(self, Published::DataCentric | Published::DataCentricTool)
     }
 
     /// The search.
@@ -115,6 +138,8 @@ impl Published {
             Published::ContextGuided => |walk| context::search(walk, 3),
             Published::OptimalContext => |walk| optimal_context::search(walk, false),
             Published::OptimalContextObservers => |walk| optimal_context::search(walk, true),
+            Published::DataCentric => |walk| data_centric::search(walk, false),
+            Published::DataCentricTool => |walk| data_centric::search(walk, true),
         }
     }
 
@@ -166,8 +191,8 @@ impl fmt::Display for NotPublished {
         match Published::versions(&self.name).count() {
             0 => write!(
                 f,
-                "{} has no form as published; source+context (versions 1 to 3), optimal+context and \
-                 optimal+context+observers have one",
+                "{} has no form as published; source+context (versions 1 to 3), data-centric (versions 1 and 2), \
+                 optimal+context and optimal+context+observers have one",
                 self.name
             ),
             1 => write!(f, "{} as published has no version {}; it has one", self.name, self.version),

@@ -8,7 +8,9 @@ use mazurka_program::{Footprints, Run};
 
 use crate::walk::Walk;
 use crate::{Published, Rules, Summary};
-use crate::{convergent, naive, observers, optimal, random, source, source_context};
+use crate::{
+    convergent, data_centric, naive, observers, optimal, random, reads_from, source, source_context,
+};
 
 /// The algorithms, by the names that users type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,6 +27,10 @@ pub enum Algorithm {
     SourceContext,
     /// Each final state once: equal states are merged.
     Convergent,
+    /// Data-centric DPOR: each reads-from class once, if the communication architecture is acyclic.
+    DataCentric,
+    /// Each class of executions in which every read reads from the same write, exactly once.
+    ReadsFrom,
     /// Random walks, never exhaustive.
     Random,
     /// An algorithm as its paper prints it: it can miss behaviours, and is never exhaustive.
@@ -79,13 +85,15 @@ struct Entry {
 
 impl Algorithm {
     /// All of them, but for those as published.
-    pub const ALL: [Algorithm; 7] = [
+    pub const ALL: [Algorithm; 9] = [
         Algorithm::Naive,
         Algorithm::Source,
         Algorithm::Optimal,
         Algorithm::OptimalObservers,
         Algorithm::SourceContext,
         Algorithm::Convergent,
+        Algorithm::DataCentric,
+        Algorithm::ReadsFrom,
         Algorithm::Random,
     ];
 
@@ -117,13 +125,24 @@ impl Algorithm {
                 let entry = entry("convergent", summary, convergent::search);
                 Entry { needs: &[Need::States], ordered: false, ..entry }
             }
+            Algorithm::DataCentric => {
+                let summary =
+                    "each reads-from class once where processes form a tree, else each trace at most once";
+                Entry { ordered: false, ..entry("data-centric", summary, data_centric::search) }
+            }
+            Algorithm::ReadsFrom => {
+                let summary = "each class in which every read reads from the same write, exactly once";
+                Entry { ordered: false, ..entry("reads-from", summary, reads_from::search) }
+            }
             Algorithm::Random => {
                 let summary = "random walks, for what is too large to be searched; never exhaustive";
                 Entry { ordered: false, ..entry("random", summary, random::search) }
             }
             Algorithm::Published(form) => {
                 let entry = entry(form.name(), "as its paper prints it; it misses behaviours", form.search());
-                Entry { footprints: form.footprints(), needs: &[Need::States], ..entry }
+                let (footprints, compares) = (form.footprints(), form.compares_states());
+                let needs = if compares { &[Need::States] as &[Need] } else { &[] };
+                Entry { footprints, needs, ordered: compares, ..entry }
             }
         }
     }
@@ -208,7 +227,7 @@ impl fmt::Display for Algorithm {
 pub struct UnknownAlgorithm(pub String);
 
 /// Algorithms to come.
-const PLANNED: [&str; 4] = ["source+constraints", "convergent+constraints", "data-centric", "reads-from"];
+const PLANNED: [&str; 2] = ["source+constraints", "convergent+constraints"];
 
 impl fmt::Display for UnknownAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -11,11 +11,13 @@
 //! * the *own round*: `A = [e] \ B`, where `B` are the last steps of the process. It is in the local state
 //!   that it was in before `B`, what `B` wrote holds what `B` found there, and no event of `[e]` by another
 //!   process happens after any of `B`;
-//! * the *joint round*: `A = [e']` for an earlier event `e'` of the process, where the run has states.
+//! * the *joint round*: `A = [e']` for an earlier event `e'` of the process. Where the run has states, those
+//!   after `A` and after `[e]` are compared; else it tells what the steps of `[e] \ [e']` have changed, taken
+//!   together, which must be nothing.
 
 use std::ops::ControlFlow;
 
-use mazurka_program::{ProcessId, ProcessSet, Run, Stop};
+use mazurka_program::{ProcessId, ProcessSet, Rounds, Run, Stop};
 use mazurka_trace::{HappensBefore, Trace};
 
 use crate::NotExhaustive;
@@ -30,6 +32,11 @@ crate::rules::switches! {
         alone,
         /// Joint rounds are looked for; taken out, own rounds only.
         joint,
+        /// Of a joint round without states, the steps together must have changed nothing; taken out, it is enough
+        /// that the process itself has come back.
+        net_effect,
+        /// The order by which data races are judged must be as it was too; taken out, it need not.
+        races_alike,
     }
 }
 
@@ -143,17 +150,22 @@ impl Stops {
         let (mut own_round, mut came_back) = (None, Vec::new());
         let Some(rounds) = run.rounds() else { return Ok(None) };
         rounds.rounds(process, own, &mut |round| {
-            let before = own.len() - round.alone;
-            if (round.restored || !rules.restored) && known <= before {
+            let is_alone = own.len().checked_sub(round.alone).is_some_and(|before| known <= before);
+            if (round.restored || !rules.restored) && is_alone {
                 own_round = Some(StoppedBy::OwnRound(round.steps));
                 return ControlFlow::Break(());
             }
             came_back.push(round.steps);
             ControlFlow::Continue(())
         });
-        let has_states = run.states().and_then(|states| states.named()).is_some();
-        if own_round.is_some() || !rules.joint || !has_states || !is_asked(own.len()) {
+        if own_round.is_some() || !rules.joint {
             return Ok(own_round);
+        }
+        if run.states().and_then(|states| states.named()).is_none() {
+            return Ok(walked.joint_round(rounds, own, &came_back, rules).map(StoppedBy::JointRound));
+        }
+        if !is_asked(own.len()) {
+            return Ok(None);
         }
         if own.len() > ALWAYS_ASKED {
             came_back = (1..own.len() - ALWAYS_ASKED).filter(|&steps| is_asked(own.len() - steps)).collect();
@@ -196,6 +208,46 @@ impl Walked<'_> {
             events => Some(self.trace.positions(other)[events as usize - 1] as usize),
         };
         others.filter_map(last_of).map(|event| self.order.clock(event, process) as usize).max().unwrap_or(0)
+    }
+
+    /// The first of some rounds of a process, each of so many own steps, in which it has come back together with
+    /// others: nothing of what they did together is left.
+    fn joint_round(
+        self,
+        rounds: &dyn Rounds,
+        own: &[u32],
+        came_back: &[usize],
+        rules: &Repairs,
+    ) -> Option<usize> {
+        let (mut steps, mut effect) = (Vec::new(), Vec::new());
+        came_back.iter().copied().find(|&length| {
+            // Of those that begin with the first step of the process the past is not one of its events.
+            let Some(from) = own.len().checked_sub(length + 1) else { return false };
+            let (earlier, last) = (own[from] as usize, own[own.len() - 1] as usize);
+            steps.clear();
+            effect.clear();
+            self.between(earlier, last, &mut steps);
+            let is_nothing = !rules.net_effect || rounds.net_effect(&steps, &mut effect) && effect.is_empty();
+            is_nothing && (!rules.races_alike || self.races_alike(rounds, earlier, last))
+        })
+    }
+
+    /// The positions of the events that happen before one and not before another one before it, in order.
+    fn between(self, earlier: usize, last: usize, into: &mut Vec<u32>) {
+        for process in (0..self.trace.width() as u32).map(ProcessId) {
+            let [from, to] = [earlier, last].map(|position| self.order.clock(position, process) as usize);
+            into.extend_from_slice(self.trace.positions(process).get(from..to).unwrap_or_default());
+        }
+        into.sort_unstable();
+    }
+
+    /// Whether races are judged alike after the pasts of two events.
+    fn races_alike(self, rounds: &dyn Rounds, earlier: usize, last: usize) -> bool {
+        let [earlier, last] = [earlier, last].map(|position| {
+            let past = (0..=position).filter(|&k| self.order.happens_before(k, position));
+            past.map(|k| k as u32).collect::<Vec<u32>>()
+        });
+        rounds.races_alike(&earlier, &last)
     }
 
     /// The state after an event and all that happens before it. The run is where it was afterwards.

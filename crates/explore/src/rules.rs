@@ -1,7 +1,7 @@
 //! The repairs of algorithms, each with a switch, so that tests can take one out and see that it is missed.
 //! The switches of an algorithm are in its own file.
 
-use crate::{convergent, observers, optimal, rounds, source, source_context};
+use crate::{convergent, data_centric, observers, optimal, reads_from, rounds, source, source_context};
 
 /// Declares switches, all on by default.
 macro_rules! switches {
@@ -48,4 +48,6 @@ pub struct Rules {
     pub observers: observers::Repairs,
     pub source_context: source_context::Repairs,
     pub convergent: convergent::Repairs,
+    pub data_centric: data_centric::Repairs,
+    pub reads_from: reads_from::Repairs,
 }

@@ -9,6 +9,7 @@ use mazurka_trace::{HappensBefore, Trace};
 
 use crate::explore::AnyMonitor;
 use crate::livelock::{Livelocks, some_go_round};
+use crate::reads_from::Classes;
 use crate::rounds::Stops;
 use crate::{Counts, Ending, NotExhaustive, Options, Order, Rules, Summary};
 
@@ -68,6 +69,10 @@ pub(crate) struct Walk<'a> {
     broken: Option<mazurka_program::Failure>,
     /// Whether some process was stopped in some execution.
     pub stops_at_rounds: bool,
+    /// The reads-from classes that were seen, if an execution of one that was is no new one.
+    pub classes: Option<Classes>,
+    /// What is to be known of the numbers.
+    pub note: Option<&'static str>,
 }
 
 impl<'a> Walk<'a> {
@@ -106,6 +111,8 @@ impl<'a> Walk<'a> {
             not_exhaustive: None,
             broken: None,
             stops_at_rounds: false,
+            classes: None,
+            note: None,
         }
     }
 
@@ -346,6 +353,12 @@ impl<'a> Walk<'a> {
             Ending::Stopped { livelock } => Ending::Stopped { livelock: livelock || self.is_livelock()? },
             ending => ending,
         };
+        let is_end = matches!(ending, Ending::Complete { .. } | Ending::Assumed | Ending::Stopped { .. });
+        let is_known = match &mut self.classes {
+            Some(classes) if is_end => !classes.insert(&self.trace),
+            _ => false,
+        };
+        let ending = if is_known { Ending::Blocked } else { ending };
         let counts = &mut self.counts;
         match ending {
             Ending::Complete { deadlock } => {
@@ -391,7 +404,9 @@ impl<'a> Walk<'a> {
 
     /// Notes how many bytes the search keeps besides the trace and the run. Breaks if they are too many.
     pub fn note_memory(&mut self, bytes: usize) -> ControlFlow<()> {
-        let bytes = (bytes + self.trace.memory() + self.order.memory() + self.run.memory()) as u64;
+        let classes = self.classes.as_ref().map_or(0, Classes::memory);
+        let bytes = bytes + classes + self.trace.memory() + self.order.memory() + self.run.memory();
+        let bytes = bytes as u64;
         self.counts.memory = self.counts.memory.max(bytes);
         match self.options.limits.memory {
             Some(most) if bytes > most => self.stop(NotExhaustive::Memory(most)),
@@ -531,7 +546,7 @@ impl<'a> Walk<'a> {
     /// What came of the search.
     pub fn summary(&mut self) -> Summary {
         let (not_exhaustive, broken) = (self.not_exhaustive.take(), self.broken.take());
-        Summary { counts: self.counts, not_exhaustive, broken }
+        Summary { counts: self.counts, not_exhaustive, broken, note: self.note }
     }
 }
 

@@ -27,9 +27,10 @@ use mazurka_trace::equivalence::{self, Key};
 use mazurka_trace::{HappensBefore, Trace};
 
 use crate::campaign::{Broken, Checked, NOT_A_PROGRAM};
+use crate::data_centric::{self, Obeyed};
 use crate::random::Random;
 use crate::replay::{Replay, steps};
-use crate::{observers, visit};
+use crate::{observers, reads_from, visit};
 
 /// The algorithms as they are, or with a repair taken out.
 #[derive(Clone, Copy, Debug, Default)]
@@ -101,7 +102,17 @@ fn agreement(program: &Litmus, build: Build, seed: u64) -> Checked {
             return broken(law);
         }
     }
-    observers_agree(program, AGREED_LIMITS, build, seed.wrapping_mul(37), &[0, 5, 6, 7], seed)
+    match observers_agree(program, AGREED_LIMITS, build, seed.wrapping_mul(37), &[0, 5, 6, 7], seed) {
+        Checked::Agrees(_) => {
+            reads_from_agree(program, AGREED_LIMITS, build, seed.wrapping_mul(37), &[0, 5, 6, 7])
+        }
+        checked => checked,
+    }
+}
+
+fn reads_from_agree(program: &Litmus, limits: Limits, build: Build, base: u64, orders: &[u64]) -> Checked {
+    let options = Options { rules: build.rules, limits, ..Options::default() };
+    reads_from::agree(program, &options, in_orders(base, &[(Algorithm::ReadsFrom, orders)]))
 }
 
 fn observers_agree(
@@ -138,6 +149,9 @@ impl fmt::Display for OneAlgorithm {
 /// Programs that brute force takes about a millisecond for.
 const SMALL: Budget = Budget { executions: 150, steps: 30 };
 
+/// Cycles of processes take more steps.
+const MIDDLING: Budget = Budget { executions: 800, steps: 30 };
+
 /// Checks the laws of one algorithm, in several orders, on a small program. Where brute force gives up, all
 /// orders of `optimal+observers` still have to find the same classes.
 pub fn check_one(ast: &Ast, only: OneAlgorithm, build: Build, seed: u64) -> Checked {
@@ -146,20 +160,63 @@ pub fn check_one(ast: &Ast, only: OneAlgorithm, build: Build, seed: u64) -> Chec
         program = program.without_dead_variables();
     }
     let (base, orders) = (seed.wrapping_mul(43), (0..only.orders).map(|k| 2 * k).collect::<Vec<_>>());
-    let truth = match truth(&program, SMALL) {
+    let budget = if only.algorithm == Algorithm::DataCentric { MIDDLING } else { SMALL };
+    let truth = match truth(&program, budget) {
         Ok(truth) => truth,
         Err(TooMuch::Executions) if only.algorithm == Algorithm::OptimalObservers => {
             let limits = Limits { executions: Some(SMALL_AGREED), ..AGREED_LIMITS };
             return observers_agree(&program, limits, build, base, &orders, seed);
         }
+        Err(TooMuch::Executions) if only.algorithm == Algorithm::ReadsFrom => {
+            let limits = Limits { executions: Some(SMALL_AGREED), ..AGREED_LIMITS };
+            return reads_from_agree(&program, limits, build, base, &orders);
+        }
         Err(_) => return Checked::TooLarge,
     };
+    if only.algorithm == Algorithm::DataCentric {
+        return check_data_centric(ast, &program, &truth, build, base, &orders);
+    }
     for (algorithm, order) in in_orders(base, &[(only.algorithm, &orders)]) {
         if let Err(law) = obeys(&program, &truth, build.rules, algorithm, order, seed) {
             return Checked::Breaks(Broken::by(algorithm, order)(law));
         }
     }
     Checked::Holds(truth.mazurkiewicz.len())
+}
+
+/// The laws of `data-centric` by themselves, in several orders, and with processes numbered otherwise.
+fn check_data_centric(
+    ast: &Ast,
+    program: &Litmus,
+    truth: &Truth,
+    build: Build,
+    base: u64,
+    orders: &[u64],
+) -> Checked {
+    for (algorithm, order) in in_orders(base, &[(Algorithm::DataCentric, orders)]) {
+        let options = Options { order, rules: build.rules, limits: within(truth), ..Options::default() };
+        let mut law = data_centric::obeys(program, truth, &options);
+        if let Ok(Obeyed::Exactly(complete)) = law {
+            let mut permuted = ast.clone();
+            visit::shuffle_processes(&mut permuted, &mut Random::new(base ^ orders.len() as u64));
+            // A process that names a later one does not compile in every order.
+            if let Some(program) = compiled(&permuted, build) {
+                let again = explore(&program, algorithm, &options, &mut mazurka_explore::NoMonitor);
+                let refused = matches!(again.not_exhaustive, Some(NotExhaustive::Unsupported(_)));
+                let again = again.counts.complete;
+                if again != complete && !refused {
+                    law =
+                        Err(format!("{again} executions with processes numbered otherwise, not {complete}"));
+                }
+            }
+        }
+        match law {
+            Ok(Obeyed::Refused) => return Checked::Unfit("steps that data-centric does not cover"),
+            Ok(_) => {}
+            Err(law) => return Checked::Breaks(Broken::by(algorithm, order)(law)),
+        }
+    }
+    Checked::Holds(truth.reads_from.len())
 }
 
 pub(crate) fn compiled(ast: &Ast, build: Build) -> Option<Litmus> {
@@ -171,13 +228,15 @@ fn laws(ast: &Ast, program: &Litmus, truth: &Truth, build: Build, seed: u64) -> 
     if !truth.inconsistent.is_empty() {
         return Err(Broken::law(INCONSISTENT));
     }
-    let table: [(Algorithm, &[u64]); 6] = [
+    let table: [(Algorithm, &[u64]); 8] = [
         (Algorithm::Naive, &[0]),
         (Algorithm::Optimal, &[0, 1, 2]),
         (Algorithm::Source, &[0, 3, 4]),
         (Algorithm::SourceContext, &[0, 5, 6]),
         (Algorithm::Convergent, &[0, 7, 8]),
         (Algorithm::OptimalObservers, &[0, 9, 10, 11, 12]),
+        (Algorithm::DataCentric, &[0, 16, 17]),
+        (Algorithm::ReadsFrom, &[0, 13, 14, 15]),
     ];
     for (algorithm, order) in in_orders(seed.wrapping_mul(31), &table) {
         obeys(program, truth, build.rules, algorithm, order, seed).map_err(Broken::by(algorithm, order))?;
@@ -216,6 +275,12 @@ pub(crate) fn obeys<P: Program>(
     let options = Options { order, rules, limits: within(truth), ..Options::default() };
     if algorithm == Algorithm::OptimalObservers {
         return observers::obeys(program, truth, &options, seed);
+    }
+    if algorithm == Algorithm::DataCentric {
+        return data_centric::obeys(program, truth, &options).map(|_| ());
+    }
+    if algorithm == Algorithm::ReadsFrom {
+        return reads_from::obeys(program, truth, &options);
     }
     let mut seen = Seen::new(program, algorithm, seed);
     let summary = explore(program, algorithm, &options, &mut seen);

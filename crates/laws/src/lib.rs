@@ -5,7 +5,7 @@
 //! write conditionally) and [`mutate`] (mutants of a corpus of programs that broke something once); what
 //! breaks a law is made small by [`shrink`]. A [`campaign`] draws and checks many, of each [`FuzzTarget`]:
 //! [`maz`] has the programs themselves, [`closures`] acts them out in Rust, over the library, [`native`]
-//! turns them into C, [`loops`] has programs that may run for ever (`cyclic`), [`abs`] is about ABS programs, and [`abs_text`] about texts that may be none.
+//! turns them into C ([`native_loops`]: those with loops), [`loops`] has programs that may run for ever (`cyclic`), [`abs`] is about ABS programs, and [`abs_text`] about texts that may be none.
 //! [`diamonds`] looks at labels themselves.
 
 pub mod abs;
@@ -17,6 +17,7 @@ pub mod closures;
 mod conditional;
 pub mod corpus;
 mod cyclic;
+mod data_centric;
 pub mod diamonds;
 pub mod generate;
 mod laws;
@@ -25,11 +26,15 @@ pub mod maz;
 pub mod mutate;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod native;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod native_loops;
 mod observers;
 pub mod random;
+mod reads_from;
 pub mod repairs;
 mod replay;
 pub mod shrink;
+pub mod trees;
 mod visit;
 mod writer;
 

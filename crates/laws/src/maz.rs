@@ -7,10 +7,11 @@ use mazurka_litmus::{Source, compile};
 use crate::campaign::{Checked, FuzzTarget, Outcome};
 use crate::corpus::Seed;
 use crate::random::Random;
-use crate::{Build, OneAlgorithm, check, check_one, conditional, generate, mutate};
+use crate::{Build, OneAlgorithm, check, check_one, conditional, generate, mutate, trees};
 
 /// What programs are checked under.
-pub(crate) const ALL: &str = "naive, source, optimal, optimal+observers, source+context and convergent";
+pub(crate) const ALL: &str =
+    "naive, source, optimal, optimal+observers, source+context, convergent, data-centric and reads-from";
 
 /// Random programs, half of them mutants.
 #[derive(Clone, Debug)]
@@ -45,9 +46,15 @@ pub(crate) fn draw(
 impl FuzzTarget for MazPrograms {
     type Program = Ast;
 
-    /// A quarter of the fresh ones have steps that read and write conditionally, and little else.
+    /// A quarter of the fresh ones have steps that read and write conditionally, and little else. For
+    /// `data-centric` three quarters are trees of processes.
     fn draw(&self, index: u64, random: &mut Random) -> (Ast, bool) {
-        let fresh = if index.is_multiple_of(8) { conditional::program } else { generate::program };
+        let trees = self.only.is_some_and(|only| only.algorithm == Algorithm::DataCentric);
+        let fresh = match index % 8 {
+            2..=6 if trees => trees::program,
+            0 => conditional::program,
+            _ => generate::program,
+        };
         draw(index, random, &self.corpus, fresh)
     }
 
@@ -67,7 +74,7 @@ impl FuzzTarget for MazPrograms {
         let seconds = outcome.time.as_secs_f64();
         let algorithms = self.only.map_or(ALL.to_owned(), |only| only.to_string());
         let large = match self.only {
-            Some(only) if only.algorithm != Algorithm::OptimalObservers => {
+            Some(only) if !matches!(only.algorithm, Algorithm::OptimalObservers | Algorithm::ReadsFrom) => {
                 format!("{too_large} that were left out")
             }
             _ => format!("{agreed} on which all orders agree, {too_large} that were left out"),
@@ -75,7 +82,8 @@ impl FuzzTarget for MazPrograms {
         format!(
             "{held} programs ({mutants} mutants of the corpus), {classes} classes, in {seconds:.1} s under \
              {algorithms}\n\
-             too large for brute force: {large}"
+             too large for brute force: {large}{}",
+            outcome.unfit_lines("left out")
         )
     }
 

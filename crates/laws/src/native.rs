@@ -31,8 +31,23 @@ const NATIVE: Budget = Budget { executions: 3_000, steps: 60 };
 pub struct CPrograms {
     /// What mutants are made of.
     pub corpus: Vec<Seed>,
-    /// The compiler, where the best that there is will not do.
-    pub compiler: Option<String>,
+    /// Who compiles them.
+    pub compiler: Compiler,
+}
+
+/// A compiler of files with many programs.
+#[derive(Clone, Debug, Default)]
+pub struct Compiler {
+    /// Its name, where the best that there is will not do.
+    pub name: Option<String>,
+}
+
+/// The text of a file with programs, of which `main` runs the one that it is given the number of.
+pub(crate) fn file_of(programs: &[String]) -> String {
+    let mut text = C_PRELUDE.to_owned() + &programs.concat();
+    text += "int main(int count, char **arguments) {\n  switch (atoi(arguments[1])) {\n";
+    (0..programs.len()).for_each(|k| text += &format!("    case {k}: run_{k}(); break;\n"));
+    text + "  }\n  return 0;\n}\n"
 }
 
 impl FuzzTarget for CPrograms {
@@ -60,28 +75,24 @@ impl FuzzTarget for CPrograms {
     }
 
     fn check_batch<'a>(&'a self, batch: &'a [(Ast, u64)]) -> Box<dyn Iterator<Item = Checked> + 'a> {
-        let mut text = C_PRELUDE.to_owned();
-        let mut number = 0;
+        let mut programs = Vec::new();
         let mut enter = |ast| {
-            let program = in_c(ast, number).map_err(Checked::Unfit)?;
+            let program = in_c(ast, programs.len()).map_err(Checked::Unfit)?;
             let expected = expectation(ast)?;
-            text += &program;
-            number += 1;
-            Ok((number - 1, expected))
+            programs.push(program);
+            Ok((programs.len() - 1, expected))
         };
         let entries: Vec<Result<(usize, Expected), Checked>> =
             batch.iter().map(|(ast, _)| enter(ast)).collect();
-        text += "int main(int count, char **arguments) {\n  switch (atoi(arguments[1])) {\n";
-        (0..number).for_each(|k| text += &format!("    case {k}: run_{k}(); break;\n"));
-        text += "  }\n  return 0;\n}\n";
-        let built = match self.compiled(&text, batch.first().map_or(0, |(_, seed)| *seed)) {
-            Ok(built) => built,
-            Err(why) if batch.len() == 1 => {
-                return Box::new(std::iter::once(Checked::Breaks(Broken::law(why))));
-            }
-            // One by one: that which can't be compiled is found so.
-            Err(_) => return Box::new(batch.iter().map(|(ast, seed)| self.check(ast, *seed))),
-        };
+        let built =
+            match self.compiler.compiled(&file_of(&programs), batch.first().map_or(0, |(_, seed)| *seed)) {
+                Ok(built) => built,
+                Err(why) if batch.len() == 1 => {
+                    return Box::new(std::iter::once(Checked::Breaks(Broken::law(why))));
+                }
+                // One by one: that which can't be compiled is found so.
+                Err(_) => return Box::new(batch.iter().map(|(ast, seed)| self.check(ast, *seed))),
+            };
         Box::new(entries.into_iter().zip(batch).map(move |(entry, (_, seed))| {
             match entry {
                 Ok((number, expected)) => check(&built, number, &expected, *seed)
@@ -100,7 +111,7 @@ impl FuzzTarget for CPrograms {
         let seconds = outcome.time.as_secs_f64();
         format!(
             "{held} C programs, {classes} classes, in {seconds:.1} s: they do what the language does, and obey \
-             the laws under source, optimal and optimal+observers\n\
+             the laws under source, optimal, optimal+observers and reads-from\n\
              too large for brute force in C: {agreed} that agree under optimal and optimal+observers, \
              {too_large} that were left out{}",
             outcome.unfit_lines("not turned into C")
@@ -108,14 +119,14 @@ impl FuzzTarget for CPrograms {
     }
 
     fn options(&self) -> String {
-        let compiler = self.compiler.as_ref().map_or(String::new(), |name| format!(" --cc {name}"));
+        let compiler = self.compiler.name.as_ref().map_or(String::new(), |name| format!(" --cc {name}"));
         format!(" --native{compiler}")
     }
 }
 
-impl CPrograms {
+impl Compiler {
     /// A file of programs, with a number that no other file has.
-    fn compiled(&self, text: &str, number: u64) -> Result<Built, String> {
+    pub(crate) fn compiled(&self, text: &str, number: u64) -> Result<Built, String> {
         let name = format!("mazurka-fuzz-{}-{number}.c", std::process::id());
         let path: PathBuf = std::env::temp_dir().join(name);
         let told = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
@@ -123,7 +134,7 @@ impl CPrograms {
         let request = Request {
             sources: vec![path.clone()],
             flags: vec!["-w".to_owned()],
-            compiler: self.compiler.clone(),
+            compiler: self.name.clone(),
             ..Request::default()
         };
         let built = build(&request, &stub_assembly()).map_err(|error| told(&error))?;
@@ -182,8 +193,12 @@ fn check(built: &Built, number: usize, expected: &Expected, seed: u64) -> Result
     }
     let classes = expected.optimal.classes();
     let Ok(truth) = truth(&program, NATIVE) else { return Ok(Checked::Agrees(classes)) };
-    let table: [(Algorithm, &[u64]); 3] =
-        [(Algorithm::Optimal, &[0]), (Algorithm::OptimalObservers, &[0, 1]), (Algorithm::Source, &[0, 1])];
+    let table: [(Algorithm, &[u64]); 4] = [
+        (Algorithm::Optimal, &[0]),
+        (Algorithm::OptimalObservers, &[0, 1]),
+        (Algorithm::ReadsFrom, &[0, 1]),
+        (Algorithm::Source, &[0, 1]),
+    ];
     for (algorithm, order) in in_orders(seed, &table) {
         match obeys(&program, &truth, Rules::default(), algorithm, order, seed) {
             // What `source` can't have it says.

@@ -77,6 +77,20 @@ pub fn broken_builds() -> Vec<BrokenBuild> {
             "writes that a guard waits for race only if observed";
         OptimalObservers "selective" rules.observers.selective:
             "messages race though the receive takes only one of them";
+        DataCentric "tags" rules.data_centric.tags: "a negative annotation forbids whatever was pinned with it";
+        DataCentric "pending" rules.data_centric.pending: "a process that waits at the end is not mutated";
+        DataCentric "guarded-mutations" rules.data_centric.guard_must_hold:
+            "an acquire is mutated to where the lock is held";
+        DataCentric "varying" rules.data_centric.varying: "a mutated step writes what it wrote before";
+        DataCentric "saturation" rules.data_centric.saturation:
+            "Realize knows program order and observations only";
+        DataCentric "reduction" rules.data_centric.reduction: "cyclic architectures are taken for acyclic ones";
+        ReadsFrom "swap" rules.reads_from.swap: "no step is tried before the read that kept it from coming";
+        ReadsFrom "acquire" rules.reads_from.acquire: "a lock is taken next by whoever comes first";
+        ReadsFrom "freeze" rules.reads_from.freeze: "nobody waits who could go on";
+        ReadsFrom "hold-back" rules.reads_from.hold_back: "whoever could go on once can do so for ever";
+        ReadsFrom "overwrite" rules.reads_from.overwrite: "what somebody waits to update is taken to be only updated";
+        ReadsFrom "find-out" rules.reads_from.find_out: "a step touches what it touched, whatever it reads";
         Optimal "restored" rules.rounds.restored: "a round may leave other values behind";
         Optimal "alone" rules.rounds.alone: "others may come between the steps of an own round";
         Optimal "joint" rules.rounds.joint: "rounds of several processes are not looked for";

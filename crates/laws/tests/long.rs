@@ -67,7 +67,10 @@ fn an_endless_process_leaves_others_their_turn() {
             NotExhaustive::Time(Duration::from_millis(50)),
         ),
     ] {
-        for algorithm in Algorithm::ALL.into_iter().filter(|&algorithm| algorithm != Algorithm::Convergent) {
+        // What never ends is more than `data-centric` covers, and it says so.
+        let others =
+            |algorithm: &Algorithm| !matches!(algorithm, Algorithm::Convergent | Algorithm::DataCentric);
+        for algorithm in Algorithm::ALL.into_iter().filter(others) {
             let mut failing = Failing::default();
             let options = Options { limits, ..Options::default() };
             let summary = explore(&program, algorithm, &options, &mut failing);

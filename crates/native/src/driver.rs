@@ -6,7 +6,7 @@
 //! constructors are the runtime's affair. What the program defines itself is used in the place of what the
 //! runtime and the libraries have. What it calls and nobody can answer for is refused when it is come to.
 
-mod assembly;
+pub(crate) mod assembly;
 mod audit;
 mod compile;
 mod compiler;

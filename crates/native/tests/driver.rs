@@ -134,7 +134,7 @@ fn what_is_not_announced_is_seen_or_refused() {
 fn library_functions_do_what_they_should() {
     let _alone = alone();
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
-    for (name, executions) in [("strings.c", 4), ("containers.cpp", 1)] {
+    for (name, executions) in [("strings.c", 4), ("system.c", 1), ("containers.cpp", 1)] {
         for (compiler, _) in compilers() {
             let found = outcome(&directory.join(name), compiler);
             assert_eq!(found, Ok((executions, Vec::new())), "{name} with {compiler}");

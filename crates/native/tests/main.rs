@@ -4,6 +4,7 @@
 
 mod driver;
 mod runtime;
+mod runtime_joint;
 mod runtime_lifetimes;
 mod runtime_orders;
 mod runtime_primitives;
@@ -13,3 +14,4 @@ mod runtime_speed;
 mod runtime_steps;
 mod runtime_support;
 mod runtime_traps;
+mod runtime_words;

@@ -17,11 +17,11 @@ use mazurka_trace::Trace;
 
 /// What a search met.
 #[derive(Default, Debug, PartialEq, Eq)]
-struct Met {
-    complete: u64,
-    stopped: u64,
-    livelocks: u64,
-    failures: Vec<(FailureKind, String)>,
+pub(crate) struct Met {
+    pub(crate) complete: u64,
+    pub(crate) stopped: u64,
+    pub(crate) livelocks: u64,
+    pub(crate) failures: Vec<(FailureKind, String)>,
 }
 
 impl Monitor<NativeRun> for Met {
@@ -53,7 +53,7 @@ const ORDERS: [Order; 4] = [Order::Natural, Order::Shuffled(1), Order::Shuffled(
 
 /// What `optimal` meets, which must be the same in every order, with snapshots and without; and why it did
 /// not look at everything.
-fn met(built: &Built, name: &str, limits: Limits) -> (Met, Option<NotExhaustive>) {
+pub(crate) fn met(built: &Built, name: &str, limits: Limits) -> (Met, Option<NotExhaustive>) {
     let mut first: Option<(Met, Option<NotExhaustive>)> = None;
     for snapshots in [true, false] {
         // A search leaves traces in what is known of memory: each begins anew.
@@ -79,7 +79,7 @@ fn met(built: &Built, name: &str, limits: Limits) -> (Met, Option<NotExhaustive>
     first.unwrap()
 }
 
-fn c(text: &str) -> String {
+pub(crate) fn c(text: &str) -> String {
     format!(
         "#include <assert.h>\n#include <pthread.h>\n#include <sched.h>\n#include <semaphore.h>\n\
          #include <stdatomic.h>\n#include <stdlib.h>\n#include <time.h>\n{text}"
@@ -87,7 +87,7 @@ fn c(text: &str) -> String {
 }
 
 /// A program with `threads` threads that do `body`, and what `main` does besides.
-fn pollers(declarations: &str, body: &str, main: &str, threads: usize) -> String {
+pub(crate) fn pollers(declarations: &str, body: &str, main: &str, threads: usize) -> String {
     c(&format!(
         "{declarations}\nvoid *poller(void *argument) {{ {body} return 0; }}\nint main(void) {{\n\
          pthread_t threads[{threads}];\n\
@@ -96,10 +96,10 @@ fn pollers(declarations: &str, body: &str, main: &str, threads: usize) -> String
     ))
 }
 
-const MUTEX: &str = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; int flag;";
-const POLL: &str =
+pub(crate) const MUTEX: &str = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; int flag;";
+pub(crate) const POLL: &str =
     "for (;;) { pthread_mutex_lock(&m); int f = flag; pthread_mutex_unlock(&m); if (f) break; }";
-const SET: &str = "pthread_mutex_lock(&m); flag = 1; pthread_mutex_unlock(&m);";
+pub(crate) const SET: &str = "pthread_mutex_lock(&m); flag = 1; pthread_mutex_unlock(&m);";
 
 /// Its name, its text, and how many executions are complete and how many are stopped.
 type WaitingLoop = (&'static str, String, [(u64, u64); 2]);
@@ -138,7 +138,8 @@ fn waiting_loops() -> Vec<WaitingLoop> {
                 "int seen = token; done = 1; assert(seen < 2);",
                 1,
             ),
-            [(4, 3), (2, 3)],
+            // Its stores are blind ones: where races are judged the second round counts.
+            [(6, 4); 2],
         ),
         (
             "keep a copy",
@@ -162,7 +163,7 @@ fn waiting_loops() -> Vec<WaitingLoop> {
         ("CLH lock", c(CLH), [(6, 0); 2]),
         ("ticket lock", c(TICKET), [(162, 0), (144, 0)]),
         ("ring", c(RING), [(10, 12), (5, 8)]),
-        ("sequence lock", c(SEQUENCE_LOCK), [(90, 0); 2]),
+        ("sequence lock", c(SEQUENCE_LOCK), [(90, 0), (60, 0)]),
     ]
 }
 

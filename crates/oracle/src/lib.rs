@@ -46,6 +46,10 @@ pub struct Truth {
     pub known_deadlocks: BTreeSet<KnownDeadlock>,
     /// The reads-from classes of complete executions.
     pub reads_from: BTreeSet<Key>,
+    /// The same, told apart also by who wrote each location last.
+    pub reads_from_and_memory: BTreeSet<Key>,
+    /// The reads-from classes of executions in which an assumption was false.
+    pub reads_from_assumed: BTreeSet<Key>,
     /// The Mazurkiewicz classes of executions in which an assumption was false.
     pub assumed: BTreeSet<Key>,
     /// The states at the end of complete executions.
@@ -182,6 +186,7 @@ impl<R: Run> Search<R> {
         if run.assumed() {
             if truth.assumed.insert(class) {
                 truth.observers_assumed.insert(equivalence::observers(trace, run, &self.awaited));
+                truth.reads_from_assumed.insert(equivalence::reads_from(trace, run.names()));
             }
             return Ok(());
         }
@@ -205,6 +210,7 @@ impl<R: Run> Search<R> {
         }
         truth.observers.insert(equivalence::observers(trace, run, &self.awaited));
         truth.reads_from.insert(equivalence::reads_from(trace, run.names()));
+        truth.reads_from_and_memory.insert(equivalence::reads_from_and_memory(trace, run.names()));
         truth.mazurkiewicz.insert(class, state);
         Ok(())
     }

@@ -26,7 +26,30 @@ pub trait Rounds {
     /// Of a process that has just taken a step which says so ([`crate::Label::returns`]): calls `with` for
     /// each round that it may have gone, the shortest first, until `with` breaks. `own` are the positions of
     /// its steps. A round is left out where the process has held fewer locks on the way than it holds now.
+    ///
+    /// Where [`Rounds::net_effect`] can be told, each round that is not restored is compared with what others
+    /// did in it, which takes as long as the round: most of those that begin long ago should be left out, but
+    /// at infinitely many arrivals none of those that were not left out at all.
     fn rounds(&self, process: ProcessId, own: &[u32], with: &mut dyn FnMut(Round) -> ControlFlow<()>);
+
+    /// What steps of this execution have changed, taken together: which of their processes stand elsewhere than
+    /// before the first of their steps, and where, and what holds something else, and by how much. Nothing is
+    /// appended if all is as it was; and of steps that were all taken after the same ones, two sets that are
+    /// told alike have led to the same state. `steps` are positions in ascending order; they are all the steps
+    /// of some `[e]` that are not in a `[e']`, or all from a depth on. False if it can't be told, whatever was
+    /// appended.
+    ///
+    /// That lets runs without [`crate::States`] have joint rounds, and have livelocks told exactly.
+    fn net_effect(&self, _steps: &[u32], _effect: &mut Vec<i64>) -> bool {
+        false
+    }
+
+    /// Whether what [`Rounds::net_effect`] leaves out of a state is the same after some steps as after others:
+    /// the order by which data races are judged. Both are all the steps of a past, as positions in ascending
+    /// order; the net effect of those that only one of them has is nothing.
+    fn races_alike(&self, _earlier: &[u32], _later: &[u32]) -> bool {
+        true
+    }
 
     /// How many times the process has been where it stands now, this time included, whatever its local state.
     fn arrivals(&self, process: ProcessId, own: &[u32]) -> usize;

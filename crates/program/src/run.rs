@@ -93,6 +93,12 @@ pub trait Run: Any {
         false
     }
 
+    /// Whether what processes do may depend on a clock, and so on the order of steps of which neither reads what
+    /// the other wrote.
+    fn keeps_time(&self) -> bool {
+        false
+    }
+
     /// Whether a process that waits goes round and round meanwhile: where nobody is enabled then, that is a
     /// livelock and no deadlock, which the run does not tell as a failure.
     fn goes_round(&self, _process: ProcessId) -> bool {

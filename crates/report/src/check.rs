@@ -71,10 +71,29 @@ pub fn check_observed<'a, P: Program<Run: Explain>>(
     }
     let mut failures = tell(program, &collected.found, options.keep_going, MAX_TOLD);
     let reason = reason(&summary, &collected, options.keep_going, &subject.wording);
+    let refused = algorithm.name() == Algorithm::DataCentric.name()
+        && matches!(summary.not_exhaustive, Some(NotExhaustive::Unsupported(_)));
     failures.extend(summary.broken.map(broken));
     let (counts, more_failures) = (summary.counts, collected.more);
+    let mut notes: Vec<String> = summary.note.map(str::to_owned).into_iter().collect();
+    if algorithm == Algorithm::ReadsFrom && failures.is_empty() {
+        notes.push(memory_note(options.observe_memory).to_owned());
+    }
     let report = Report::new(subject, Method::Search(algorithm));
-    Ok(Report { counts, seconds, reason, failures, more_failures, ..report })
+    Ok(Report { counts, seconds, reason, refused, notes, failures, more_failures, ..report })
+}
+
+/// By what executions of `reads-from` were told apart.
+fn memory_note(observes_memory: bool) -> &'static str {
+    match observes_memory {
+        true => {
+            "executions count as one if every read reads from the same write and memory was left by the same writes"
+        }
+        false => {
+            "executions count as one if every read reads from the same write, whatever memory holds at the end \
+             (--observe-memory: that too)"
+        }
+    }
 }
 
 /// Runs one schedule of a program.

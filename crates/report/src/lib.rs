@@ -12,6 +12,7 @@
 //! * complete, blocked and assumed executions are never added up;
 //! * a failure with a schedule was seen twice: in the search, and when that schedule was run again.
 
+mod architecture;
 mod check;
 mod collect;
 mod comparison;
@@ -35,6 +36,7 @@ mod text;
 mod toy;
 mod wording;
 
+pub use architecture::{Architecture, NamedLink};
 pub use check::{InternalError, check, check_observed, check_schedule, confirm};
 pub use collect::{Collected, Collector, DistinctFailure, MAX_FAILURES, Watch, schedule_of};
 pub use comparison::{Comparison, ComparisonRow, NotRun, Parameters, comparison_row};

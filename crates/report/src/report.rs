@@ -102,6 +102,8 @@ pub struct Report {
     pub seconds: f64,
     /// Why not everything was looked at; none if everything was.
     pub reason: Option<String>,
+    /// Whether that is because the algorithm does not cover what the program does.
+    pub refused: bool,
     /// What else is worth telling, each in a sentence.
     pub notes: Vec<String>,
     /// Memory that was never freed though nothing points to it any more: warnings, which change no verdict.
@@ -128,6 +130,7 @@ impl Report {
             counts: Counts::default(),
             seconds: 0.0,
             reason: None,
+            refused: false,
             notes: Vec::new(),
             leaks: Vec::new(),
             failures: Vec::new(),

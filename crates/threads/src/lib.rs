@@ -12,7 +12,8 @@
 //!   for;
 //! * [`spin`]: loops that read the same over and over wait for a change;
 //! * [`rounds`]: what steps changed, to see that a thread is where it was before;
-//! * [`races`]: vector clocks, release and acquire, and accesses that nothing orders;
+//! * [`races`]: vector clocks, release and acquire, and accesses that nothing orders; [`race_log`] compares what
+//!   is known of them after parts of an execution;
 //! * [`waiters`] and [`sync`]: queues of those who wait to be woken, and what condition variables and
 //!   barriers do.
 //!
@@ -22,6 +23,7 @@
 
 pub mod guards;
 pub mod lifetime;
+pub mod race_log;
 pub mod races;
 pub mod replay;
 pub mod rounds;

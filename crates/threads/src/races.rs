@@ -365,6 +365,48 @@ impl<P: Copy> Races<P> {
         }
     }
 
+    /// What is known of the last accesses of locations: of each access who knows of it, and where it is told.
+    /// From equal knowledge the same races follow ([`crate::race_log`]).
+    pub fn knowledge(&mut self, locations: &[Location]) -> Vec<u32> {
+        let mut accesses = Vec::new();
+        for &location in locations {
+            let known = self.known.at(location.0 as usize);
+            for (list, atomic) in [(&known.plain, false), (&known.atomic, true)] {
+                let of = |seen: &Seen<P>| (location, atomic, seen.process, seen.write, seen.at);
+                accesses.extend(list.iter().map(of));
+            }
+        }
+        accesses.sort_unstable();
+        let mut knowledge = Vec::new();
+        for (location, atomic, process, write, at) in accesses {
+            let knows = |clock: &Clock| clock.get(process.index()).is_some_and(|&known| known >= at);
+            knowledge.extend([u32::MAX, location.0, u32::from(atomic), process.0, u32::from(write)]);
+            for (thread, clocks) in self.clocks.iter().enumerate() {
+                let Clocks { now, fetched, fenced } = clocks;
+                let all = [now, fetched, fenced].map(|clock| u32::from(knows(clock)));
+                if all != [0; 3] {
+                    knowledge.extend([u32::MAX - 1, thread as u32, all[0] + 2 * all[1] + 4 * all[2]]);
+                }
+            }
+            for told in locations {
+                let known = self.known.at(told.0 as usize);
+                let released = known.released.iter().filter(|released| knows(&released.1));
+                let heads = known.heads.iter().filter(|head| knows(&head.1));
+                let mut parts: Vec<u32> = released.map(|&(part, _)| part).collect();
+                let mut threads: Vec<u32> = heads.map(|&(process, _)| process.0).collect();
+                if parts.is_empty() && threads.is_empty() {
+                    continue;
+                }
+                parts.sort_unstable();
+                threads.sort_unstable();
+                knowledge.extend([u32::MAX - 2, told.0, parts.len() as u32]);
+                knowledge.append(&mut parts);
+                knowledge.append(&mut threads);
+            }
+        }
+        knowledge
+    }
+
     /// What a thread does now, as an access.
     pub fn now(&mut self, process: ProcessId, place: P, write: bool) -> Seen<P> {
         let at = self.clocks(process).now[process.index()];

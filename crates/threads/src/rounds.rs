@@ -49,6 +49,20 @@ pub enum Changed {
     Word(usize),
     /// Which memory there is: the size of the block at an address, 0 if there is none.
     Block(usize),
+    /// What a thread waits at to be woken by another, 0 if it does not.
+    Wait(ProcessId),
+}
+
+impl Changed {
+    /// Words that tell it from others.
+    fn words(self) -> [i64; 2] {
+        match self {
+            Changed::Value(location) => [0, i64::from(location.0)],
+            Changed::Word(address) => [1, address as i64],
+            Changed::Block(address) => [2, address as i64],
+            Changed::Wait(process) => [3, i64::from(process.0)],
+        }
+    }
 }
 
 /// A change that a step made.
@@ -67,6 +81,21 @@ pub trait Standing: Clone + PartialEq {
     /// Whether a word of memory is of no importance to the thread, since it is on its stack where nothing
     /// lives.
     fn is_dead(&self, address: usize) -> bool;
+
+    /// Whether a word of memory is on the stack of the thread.
+    fn is_own(&self, address: usize) -> bool;
+
+    /// Appends what tells it from others.
+    fn tell(&self, into: &mut Vec<i64>);
+}
+
+/// Why a thread takes no further step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Last {
+    /// It has come to its end, and has no stack any more.
+    Ended,
+    /// It was stopped for good where it was.
+    Stopped,
 }
 
 #[derive(Clone, Debug)]
@@ -80,6 +109,8 @@ struct StepNote<S> {
     digest: u64,
     /// Where its thread came to then, if it is known.
     next: Option<S>,
+    /// Whether its thread takes no further step, and all that it changed on the way is known.
+    last: Option<Last>,
     /// How many locks its thread holds there.
     held: i32,
 }
@@ -91,11 +122,13 @@ pub struct RoundNotes<S> {
     changes: Vec<Change>,
     /// Where threads came to first.
     first: Vec<(ProcessId, S)>,
+    /// The threads that wait to be woken, with what they wait at.
+    waiting: Vec<(ProcessId, Location)>,
 }
 
 impl<S> Default for RoundNotes<S> {
     fn default() -> RoundNotes<S> {
-        RoundNotes { steps: Vec::new(), changes: Vec::new(), first: Vec::new() }
+        RoundNotes { steps: Vec::new(), changes: Vec::new(), first: Vec::new(), waiting: Vec::new() }
     }
 }
 
@@ -106,12 +139,14 @@ impl<S: Standing> ExecutionState for RoundNotes<S> {
         self.steps.clear();
         self.changes.clear();
         self.first.clear();
+        self.waiting.clear();
     }
 
     fn save(&self, saved: &mut RoundNotes<S>) {
         saved.steps.clone_from(&self.steps);
         saved.changes.clone_from(&self.changes);
         saved.first.clone_from(&self.first);
+        saved.waiting.clone_from(&self.waiting);
     }
 
     fn restore(&mut self, saved: &RoundNotes<S>) {
@@ -120,16 +155,48 @@ impl<S: Standing> ExecutionState for RoundNotes<S> {
 }
 
 impl<S: Standing> RoundNotes<S> {
+    /// How many steps there are.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
     /// A thread takes a step.
     pub fn step(&mut self, process: ProcessId) {
         let changes = self.changes.len();
-        self.steps.push(StepNote { process, changes, is_told: true, digest: 0, next: None, held: 0 });
+        let (next, last) = (None, None);
+        self.steps.push(StepNote { process, changes, is_told: true, digest: 0, next, last, held: 0 });
     }
 
     /// The last step changed something.
     pub fn change(&mut self, what: Changed, old: u64, new: u64) {
         if old != new && !self.steps.is_empty() {
             self.changes.push(Change { what, old, new });
+        }
+    }
+
+    /// So threads wait to be woken after the last step.
+    pub fn wait(&mut self, now: impl Iterator<Item = (ProcessId, Location)>) {
+        let before = std::mem::replace(&mut self.waiting, now.collect());
+        if before == self.waiting {
+            return;
+        }
+        let number = |at: Location| u64::from(at.0) + 1;
+        before.iter().for_each(|&(process, at)| self.change(Changed::Wait(process), number(at), 0));
+        for index in 0..self.waiting.len() {
+            let (process, at) = self.waiting[index];
+            self.change(Changed::Wait(process), 0, number(at));
+        }
+    }
+
+    /// The thread that took the last step takes no further one.
+    pub fn end(&mut self, process: ProcessId, why: Last) {
+        if let Some(last) = self.steps.last_mut().filter(|last| last.process == process) {
+            last.last = Some(why);
         }
     }
 
@@ -209,7 +276,7 @@ impl<S: Standing> RoundNotes<S> {
             }
             way.add(self.changes_of(step).iter().filter(|change| match change.what {
                 Changed::Word(address) => !here.is_dead(address),
-                Changed::Value(_) | Changed::Block(_) => true,
+                Changed::Value(_) | Changed::Block(_) | Changed::Wait(_) => true,
             }));
             if stood != here {
                 continue;
@@ -217,21 +284,94 @@ impl<S: Standing> RoundNotes<S> {
             left -= 1;
             let steps = own.len() - before;
             let alone = if judges_races { 2 * steps } else { steps };
-            let counts = way.restores() && (!judges_races || self.is_twin(own, steps));
-            if counts && with(Round { steps, restored: true, alone }).is_break() {
+            let restored = way.restores() && (!judges_races || self.are_twins(own, steps));
+            if with(Round { steps, restored, alone }).is_break() {
                 return;
             }
         }
     }
 
     /// Whether the last steps of a thread, so many, did what as many before them did.
-    fn is_twin(&self, own: &[u32], steps: usize) -> bool {
+    fn are_twins(&self, own: &[u32], steps: usize) -> bool {
         let Some(start) = own.len().checked_sub(2 * steps) else { return false };
         let (earlier, later) = own[start..].split_at(steps);
-        earlier.iter().zip(later).all(|(&earlier, &later)| {
-            let (earlier, later) = (&self.steps[earlier as usize], &self.steps[later as usize]);
-            earlier.digest == later.digest && earlier.next == later.next
-        })
+        earlier.iter().zip(later).all(|(&earlier, &later)| self.is_twin(earlier, later))
+    }
+
+    /// Whether a step did what an earlier one of its thread did.
+    fn is_twin(&self, earlier: u32, later: u32) -> bool {
+        let (earlier, later) = (&self.steps[earlier as usize], &self.steps[later as usize]);
+        earlier.digest == later.digest && earlier.next == later.next
+    }
+
+    /// What steps have changed, taken together: appends nothing if all is as it was before them. False if that
+    /// is not known. See [`mazurka_program::Rounds::net_effect`].
+    pub fn net_effect(&self, steps: &[u32], effect: &mut Vec<i64>) -> bool {
+        let step = |at: u32| &self.steps[at as usize];
+        let is_known = |at: u32| step(at).is_told && (step(at).next.is_some() || step(at).last.is_some());
+        if !steps.iter().all(|&at| is_known(at)) {
+            return false;
+        }
+        let mut lasts: Vec<u32> = Vec::new();
+        for &at in steps.iter().rev() {
+            if lasts.iter().all(|&last| step(last).process != step(at).process) {
+                lasts.push(at);
+            }
+        }
+        lasts.sort_unstable_by_key(|&last| step(last).process);
+        let mut ended = Vec::new();
+        for &last in &lasts {
+            let process = step(last).process;
+            let first = steps.iter().copied().find(|&at| step(at).process == process).unwrap_or(last);
+            let before = self.before(first);
+            match &step(last).next {
+                Some(stands) if before == Some(stands) => {}
+                Some(stands) => {
+                    effect.extend([4, i64::from(process.0)]);
+                    stands.tell(effect);
+                }
+                None if step(last).last == Some(Last::Stopped) => effect.extend([6, i64::from(process.0)]),
+                None => {
+                    effect.extend([5, i64::from(process.0)]);
+                    ended.extend(before);
+                }
+            }
+        }
+        let is_alive = |change: &&Change| match change.what {
+            Changed::Word(address) => {
+                let mut stands = lasts.iter().filter_map(|&last| step(last).next.as_ref());
+                !stands.any(|stands| stands.is_dead(address)) && !ended.iter().any(|one| one.is_own(address))
+            }
+            Changed::Value(_) | Changed::Block(_) | Changed::Wait(_) => true,
+        };
+        let mut way = Way::default();
+        steps.iter().for_each(|&at| way.add(self.changes_of(at as usize).iter().filter(is_alive)));
+        way.tell(effect);
+        true
+    }
+
+    /// Where a thread stood before one of its steps, if that is known.
+    fn before(&self, step: u32) -> Option<&S> {
+        let process = self.steps[step as usize].process;
+        match self.steps[..step as usize].iter().rev().find(|before| before.process == process) {
+            Some(before) => before.next.as_ref(),
+            None => self.first_of(process),
+        }
+    }
+
+    /// Whether the last steps of a thread, so many, have left memory as it was, but for its own stack and for what
+    /// others did. True of a thread whose changes are not known.
+    pub fn leaves_memory(&self, process: ProcessId, steps: usize) -> bool {
+        let own = self.steps.iter().enumerate().rev().filter(|(_, step)| step.process == process);
+        let Some(here) = own.clone().next().and_then(|(_, last)| last.next.as_ref()) else { return true };
+        let is_memory = |change: &&Change| match change.what {
+            Changed::Word(address) => !here.is_own(address),
+            Changed::Block(_) => true,
+            Changed::Value(_) | Changed::Wait(_) => false,
+        };
+        let mut way = Way::default();
+        own.take(steps).for_each(|(at, _)| way.add(self.changes_of(at).iter().filter(is_memory)));
+        way.restores()
     }
 
     /// What a thread has changed since it stood where it stands now, the last time before.
@@ -270,6 +410,14 @@ impl Way {
         self.differing == 0
     }
 
+    /// Appends what was changed and is not as it was, in order.
+    fn tell(&self, into: &mut Vec<i64>) {
+        for (what, sum) in self.sums.iter().filter(|(_, sum)| **sum != 0) {
+            into.extend(what.words());
+            into.push(sum.cast_signed());
+        }
+    }
+
     fn differing(&self) -> Vec<Changed> {
         self.sums.iter().filter(|(_, sum)| **sum != 0).map(|(&what, _)| what).collect()
     }
@@ -290,6 +438,14 @@ mod tests {
     impl Standing for At {
         fn is_dead(&self, address: usize) -> bool {
             address < self.1
+        }
+
+        fn is_own(&self, _address: usize) -> bool {
+            false
+        }
+
+        fn tell(&self, into: &mut Vec<i64>) {
+            into.extend([i64::from(self.0), self.1 as i64]);
         }
     }
 
@@ -313,7 +469,7 @@ mod tests {
         let own: Vec<u32> = (0..notes.steps.len() as u32).collect();
         let mut found = Vec::new();
         notes.rounds(P, &own, judges_races, &mut |round| {
-            found.push(round.steps);
+            found.extend(round.restored.then_some(round.steps));
             ControlFlow::Continue(())
         });
         found
@@ -352,6 +508,59 @@ mod tests {
             ControlFlow::Continue(())
         });
         assert_eq!(found, [1, 2]);
+    }
+
+    #[test]
+    fn what_several_threads_did_together_is_told() {
+        let mut notes = notes(&[(&[], At(7, 0), 0)]);
+        let mut take = |process, old, new, next: Option<At>| {
+            notes.step(process);
+            notes.change(X, old, new);
+            match next {
+                Some(next) => notes.arrive(process, next, 0),
+                None => notes.end(process, Last::Ended),
+            }
+        };
+        take(Q, 0, 0, Some(At(7, 0)));
+        take(P, 0, 1, Some(At(8, 0)));
+        take(Q, 1, 2, Some(At(8, 0)));
+        take(P, 2, 1, Some(At(7, 0)));
+        take(Q, 1, 0, Some(At(7, 0)));
+        take(Q, 0, 0, None);
+        let effect = |steps: std::ops::Range<u32>| {
+            let mut effect = Vec::new();
+            let is_known = notes.net_effect(&steps.collect::<Vec<_>>(), &mut effect);
+            is_known.then_some(effect)
+        };
+        assert_eq!(effect(2..6), Some(vec![]), "both are back, and so is the value");
+        assert_eq!(effect(2..5), Some(vec![4, 2, 8, 0, 0, 3, 1]), "one is elsewhere");
+        assert_eq!(effect(2..7), Some(vec![5, 2]), "one has ended");
+        let mut own = Vec::new();
+        notes.rounds(P, &[0, 2, 4], false, &mut |round| {
+            own.push((round.steps, round.restored));
+            ControlFlow::Continue(())
+        });
+        assert_eq!(own, [(2, true)]);
+        notes.steps[3].is_told = false;
+        assert!(
+            !notes.net_effect(&[2, 3, 4, 5], &mut Vec::new()) && notes.net_effect(&[4, 5], &mut Vec::new())
+        );
+    }
+
+    #[test]
+    fn who_waits_to_be_woken_is_told() {
+        let mut notes = notes(&[(&[], At(7, 0), 0)]);
+        let queue = Location(9);
+        for (waiting, next) in [(vec![(P, queue)], At(8, 0)), (vec![], At(7, 0))] {
+            notes.step(P);
+            notes.wait(waiting.into_iter());
+            notes.arrive(P, next, 0);
+        }
+        let mut effect = Vec::new();
+        assert!(notes.net_effect(&[1, 2], &mut effect) && effect.is_empty());
+        assert!(notes.net_effect(&[1], &mut effect));
+        assert_eq!(effect, [4, 1, 8, 0, 3, 1, 10]);
+        assert_eq!(rounds(&notes, false), [2]);
     }
 
     #[test]

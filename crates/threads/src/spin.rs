@@ -120,6 +120,11 @@ impl<P: Copy + PartialEq, S> LoopDetector<P, S> {
         write(&mut self.state);
     }
 
+    /// How many reads there were since the state was taken.
+    pub fn reads_since(&self) -> usize {
+        self.reads.len() - self.taken.map_or(self.reads.len(), |taken| taken.1)
+    }
+
     /// What was read since the state was taken; none if that is nothing, or if something changed on the way,
     /// so that only another iteration will show.
     pub fn iteration(&self) -> Option<Reads> {
@@ -192,7 +197,7 @@ impl Groups {
         self.list.push((stands_for_all, merged));
     }
 
-    /// Who writes a location of a group writes the group.
+    /// Who writes a location of a group updates the group: what the group is then depends on what it was.
     #[cold]
     pub fn touch(&self, label: &mut Label) {
         for (stands_for_all, members) in &self.list {
@@ -200,7 +205,7 @@ impl Groups {
                 !access.kind.is_read() && access.locations().any(|location| members.contains(&location))
             };
             if label.accesses.iter().any(writes) {
-                label.touch(*stands_for_all, AccessKind::Write);
+                label.touch(*stands_for_all, AccessKind::Update);
             }
         }
     }
@@ -263,6 +268,6 @@ mod tests {
         assert_eq!(label.accesses.len(), 1, "who reads a member does not write the group");
         label.touch(z, AccessKind::Update);
         groups.touch(&mut label);
-        assert_eq!(label.accesses[2..], [Access::one(more, AccessKind::Write)]);
+        assert_eq!(label.accesses[2..], [Access::one(more, AccessKind::Update)]);
     }
 }

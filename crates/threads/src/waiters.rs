@@ -43,6 +43,11 @@ impl Waiters {
         self.list.push(waiter);
     }
 
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Waiter> {
+        self.list.iter()
+    }
+
     /// Those who wait at one thing.
     pub fn at(&self, queue: Location) -> impl Iterator<Item = &Waiter> {
         self.list.iter().filter(move |waiter| waiter.queue == queue)

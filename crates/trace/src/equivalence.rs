@@ -165,9 +165,13 @@ pub fn reads_from(trace: &Trace, names: &Names) -> Key {
     for &j in &events.order {
         let reads = |access: &&Access| matches!(access.kind, AccessKind::Read | AccessKind::Update);
         let read = trace.accesses(j).iter().filter(reads).flat_map(|access| access.locations());
-        let mut locations: Vec<Location> = read.collect();
-        locations.sort_unstable();
-        locations.dedup();
+        // In the order of the label: numbers of locations may be others in another run.
+        let mut locations: Vec<Location> = Vec::new();
+        read.for_each(|location| {
+            if !locations.contains(&location) {
+                locations.push(location);
+            }
+        });
         // Where an event reads is fixed by what its process has read so far, so only the sources matter.
         key.push(locations.len() as u32);
         for location in locations {
@@ -177,6 +181,22 @@ pub fn reads_from(trace: &Trace, names: &Names) -> Key {
             key.push(sources.len() as u32);
             key.extend(sources);
         }
+    }
+    Key(key)
+}
+
+/// The same, but executions that leave memory in different ways are different: which writes of an event nobody
+/// has overwritten.
+pub fn reads_from_and_memory(trace: &Trace, names: &Names) -> Key {
+    let events = Canonical::new(trace, names);
+    let Key(mut key) = reads_from(trace, names);
+    for &j in &events.order {
+        let accesses = trace.accesses(j).iter();
+        let writes = accesses.filter(|access| !matches!(access.kind, AccessKind::Read | AccessKind::Send));
+        key.extend(writes.flat_map(|access| access.locations()).map(|location| {
+            let is_overwritten = (j + 1..trace.len()).any(|k| written(trace, k).any(|l| l == location));
+            u32::from(!is_overwritten)
+        }));
     }
     Key(key)
 }

@@ -30,12 +30,15 @@ impl ReadsFrom {
         let position = self.events.len();
         debug_assert_eq!(position + 1, trace.len());
         self.events.push(self.reads.len() as u32);
+        let first = self.reads.len();
         let reads = |kind| matches!(kind, AccessKind::Read | AccessKind::Update);
         for access in trace.accesses(position).iter().filter(|access| reads(access.kind)) {
             for location in access.locations() {
-                let source =
-                    self.writers.get(location.0 as usize).and_then(|writers| writers.last().copied());
-                self.reads.push(Read { location, source });
+                // A label may name a location more than once.
+                if self.reads[first..].iter().all(|read| read.location != location) {
+                    let source = self.writers(location).last().copied();
+                    self.reads.push(Read { location, source });
+                }
             }
         }
         for access in trace.accesses(position).iter().filter(|access| !access.kind.is_read()) {
@@ -56,6 +59,12 @@ impl ReadsFrom {
     pub fn reads(&self, position: usize) -> &[Read] {
         let end = self.events.get(position + 1).map_or(self.reads.len(), |&next| next as usize);
         &self.reads[self.events[position] as usize..end]
+    }
+
+    /// The positions of the events that wrote a location, in order.
+    #[inline]
+    pub fn writers(&self, location: Location) -> &[u32] {
+        self.writers.get(location.0 as usize).map_or(&[], |writers| writers)
     }
 
     /// Forgets all events from a position on, before the trace does.

@@ -149,6 +149,19 @@ impl Trace {
         history.positions.last().copied().or(history.birth).map(|position| position as usize)
     }
 
+    /// The event after which the one at a position comes in program order: the one before it of its process, or
+    /// the creation of that.
+    #[inline]
+    pub fn before(&self, position: usize) -> Option<usize> {
+        let event = &self.events[position];
+        let history = &self.processes[event.process.index()];
+        let before = match event.index {
+            1 => history.birth,
+            index => Some(history.positions[index as usize - 2]),
+        };
+        before.map(|position| position as usize)
+    }
+
     /// Whether the event at a position writes a location.
     pub fn writes(&self, position: usize, location: Location) -> bool {
         self.accesses(position)

@@ -1,5 +1,7 @@
 //! Indices that grow and shrink beside a trace say what is found by looking at the whole trace anew.
 
+use std::collections::BTreeSet;
+
 use mazurka_program::{AccessKind, Label, Location, ProcessId};
 use mazurka_trace::equivalence::Order;
 use mazurka_trace::{HappensBefore, ReadsFrom, Trace};
@@ -71,8 +73,11 @@ impl Indexed {
                 assert_eq!(read.source.map(|source| source as usize), last, "event {j}, {:?}", read.location);
             }
             let read = |kind| matches!(kind, AccessKind::Read | AccessKind::Update);
-            let reads = self.trace.accesses(j).iter().filter(|access| read(access.kind)).count();
-            assert_eq!(self.reads.reads(j).len(), reads);
+            // A label may name a location more than once.
+            let reads = self.trace.accesses(j).iter().filter(|access| read(access.kind));
+            let locations: BTreeSet<Location> = reads.flat_map(|access| access.locations()).collect();
+            assert_eq!(self.reads.reads(j).len(), locations.len());
+            assert!(self.reads.reads(j).iter().all(|read| locations.contains(&read.location)));
         }
     }
 }

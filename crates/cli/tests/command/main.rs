@@ -5,6 +5,7 @@
 
 mod about;
 mod abs;
+mod architecture;
 mod bad_input;
 mod documents;
 mod executions;

@@ -8,6 +8,7 @@ use mazurka_laws::abs::{self, AbsPrograms};
 use mazurka_laws::abs_text::{self, AbsTexts};
 use mazurka_laws::campaign::{FuzzProgram, Outcome};
 use mazurka_laws::closures::Closures;
+use mazurka_laws::closures::loops::LoopClosures;
 use mazurka_laws::loops::{LoopLaws, Loops};
 use mazurka_laws::maz::MazPrograms;
 use mazurka_laws::repairs::{BrokenBuild, broken_builds};
@@ -30,8 +31,9 @@ const USAGE: &str = "usage: mazurka-fuzz [options]
   --without R   take repair R out of the algorithms and see the laws break
   --repairs     take each repair out in turn, for at most --seconds each, and tell when it was missed
   --loops       programs that may run for ever, against all states that they can reach
+  --loop-closures  act such programs out in Rust, over the library, and compare
   --closures    act the programs out in Rust, over the library, and compare
-  --native      turn the programs into C, and compare
+  --native      turn the programs into C, and compare; with --loops those that may run for ever
   --cc C        with --native: the compiler
   --abs         ABS programs, random ones and mutants
   --abs-text    texts that may be no ABS programs: whether each is refused with a place, or makes sense";
@@ -42,15 +44,18 @@ enum Mode {
     Laws,
     Repairs,
     Loops,
+    LoopClosures,
     Closures,
     Native,
+    NativeLoops,
     Abs,
     AbsText,
 }
 
-const MODES: [(&str, Mode); 6] = [
+const MODES: [(&str, Mode); 7] = [
     ("--repairs", Mode::Repairs),
     ("--loops", Mode::Loops),
+    ("--loop-closures", Mode::LoopClosures),
     ("--closures", Mode::Closures),
     ("--native", Mode::Native),
     ("--abs", Mode::Abs),
@@ -87,8 +92,10 @@ fn main() -> ExitCode {
             let laws = LoopLaws { build: programs.build, only, orders };
             fuzz(&campaign, &Loops::of(programs.corpus, laws))
         }
+        Mode::LoopClosures => fuzz(&campaign, &LoopClosures::of(programs.corpus)),
         Mode::Closures => fuzz(&campaign, &Closures { corpus: programs.corpus }),
         Mode::Native => fuzz_native(campaign, programs, compiler),
+        Mode::NativeLoops => fuzz_native_loops(campaign, programs, compiler, orders),
         Mode::Abs => {
             let only = programs.only.map(|only| only.algorithm);
             fuzz(&campaign, &AbsPrograms { corpus: abs::corpus(), only })
@@ -164,7 +171,22 @@ fn without_part_of_the_rule(campaign: &Campaign, broken: &BrokenBuild) -> Outcom
 /// Programs in C, on one thread: a front end for C has its worker processes.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn fuzz_native(campaign: Campaign, programs: MazPrograms, compiler: Option<String>) -> bool {
+    let compiler = mazurka_laws::native::Compiler { name: compiler };
     let target = mazurka_laws::native::CPrograms { corpus: programs.corpus, compiler };
+    fuzz(&Campaign { threads: 1, ..campaign }, &target)
+}
+
+/// The same with loops.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn fuzz_native_loops(
+    campaign: Campaign,
+    programs: MazPrograms,
+    compiler: Option<String>,
+    orders: u64,
+) -> bool {
+    let compiler = mazurka_laws::native::Compiler { name: compiler };
+    let target =
+        mazurka_laws::native_loops::CLoops::of(programs.corpus, compiler, orders, programs.build.rules);
     fuzz(&Campaign { threads: 1, ..campaign }, &target)
 }
 
@@ -173,6 +195,12 @@ fn fuzz_native(campaign: Campaign, programs: MazPrograms, compiler: Option<Strin
 fn fuzz_native(_: Campaign, _: MazPrograms, _: Option<String>) -> bool {
     println!("C can be checked on Linux on x86-64 only");
     true
+}
+
+/// The same with loops.
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn fuzz_native_loops(campaign: Campaign, programs: MazPrograms, compiler: Option<String>, _: u64) -> bool {
+    fuzz_native(campaign, programs, compiler)
 }
 
 fn read(arguments: Vec<String>) -> Result<Arguments, String> {
@@ -215,12 +243,14 @@ fn read(arguments: Vec<String>) -> Result<Arguments, String> {
     let mode = match modes[..] {
         [] => Mode::Laws,
         [mode] => mode,
+        [Mode::Native, Mode::Loops] | [Mode::Loops, Mode::Native] => Mode::NativeLoops,
         _ => {
             let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
             return Err(format!("{} exclude each other", names.join(", ")));
         }
     };
-    if only.is_none() && orders.is_some() && mode != Mode::Loops {
+    let has_loops = [Mode::Loops, Mode::NativeLoops].contains(&mode);
+    if only.is_none() && orders.is_some() && !has_loops {
         return Err("--orders goes with --only or --loops".to_owned());
     }
     if dead_variables && only != Some(Algorithm::Convergent) {
@@ -228,7 +258,8 @@ fn read(arguments: Vec<String>) -> Result<Arguments, String> {
     }
     let orders = orders.unwrap_or(ORDERS);
     programs.only = only.map(|algorithm| OneAlgorithm { algorithm, dead_variables, orders });
-    programs.corpus = if mode == Mode::Loops { corpus::seeds_in("loops") } else { corpus::seeds() };
+    let has_loops = has_loops || mode == Mode::LoopClosures;
+    programs.corpus = if has_loops { corpus::seeds_in("loops") } else { corpus::seeds() };
     programs.corpus.retain(|seed| seed.name.contains(&of_corpus));
     if programs.corpus.is_empty() {
         return Err(format!("no program of the corpus has {of_corpus} in its name"));

@@ -30,6 +30,8 @@ pub(super) struct ThreadContext {
     pub objects: Arc<SharedObjects>,
     /// Whether what fails panics. Else it is noted, and an assertion that fails does not stop anybody.
     pub panics: bool,
+    /// Whether locks guard how often they were taken.
+    pub counts: bool,
 }
 
 /// What a thread is told when it is made.
@@ -357,9 +359,9 @@ impl<'a> Interpreter<'a> {
         Some(Flow::On)
     }
 
-    /// How often a lock was taken is what it guards.
+    /// How often a lock was taken is what it guards, unless loops must be able to come back to where they were.
     pub fn took(&mut self, lock: usize, mut guard: MutexGuard<'a, i64>) {
-        *guard += 1;
+        *guard += i64::from(self.context.counts);
         self.note(*guard);
         self.guards[lock] = Some(guard);
     }
@@ -387,7 +389,7 @@ impl<'a> Interpreter<'a> {
                 };
                 self.set(dest, i64::from(guard.is_some()));
                 if let Some(mut guard) = guard {
-                    *guard += 1;
+                    *guard += i64::from(self.context.counts);
                     self.note(*guard);
                     self.writers[at] = Some(guard);
                     self.context.log.changed(self.context.plan.rwlocks[at], -1);

@@ -34,6 +34,9 @@ struct Notes {
     wrong: Option<String>,
     /// Whether threads may be held back.
     panics: bool,
+    /// Whether what operations gave is noted. All of it is on the stacks of threads for a moment, and stays
+    /// there: no loop would ever come back to where it was.
+    results: bool,
 }
 
 /// A thread that writes into the log.
@@ -54,12 +57,13 @@ fn mix(a: u64, b: u64) -> u64 {
 }
 
 impl Log {
-    pub fn new(cells: usize, panics: bool) -> Log {
+    pub fn new(cells: usize, panics: bool, results: bool) -> Log {
         Log(Mutex::new(Notes {
             shared: Vec::with_capacity(cells),
             threads: Vec::with_capacity(MAX_THREADS),
             failures: Vec::with_capacity(MAX_FAILURES),
             panics,
+            results,
             ..Notes::default()
         }))
     }
@@ -89,9 +93,18 @@ impl Log {
         Thread { at: notes.threads.len() - 1, id }
     }
 
+    /// Whether what operations gave is noted.
+    pub fn has_results(&self) -> bool {
+        self.notes().results
+    }
+
     /// A thread did an operation that gave a value.
     pub fn note(&self, thread: Thread, value: i64) {
-        if let Some((_, digest)) = self.notes().threads.get_mut(thread.at) {
+        let mut notes = self.notes();
+        if !notes.results {
+            return;
+        }
+        if let Some((_, digest)) = notes.threads.get_mut(thread.at) {
             *digest = mix(*digest, value as u64 ^ 0x5851);
         }
     }

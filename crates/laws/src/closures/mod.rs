@@ -18,6 +18,7 @@ mod encoded;
 mod interpreter;
 mod joins;
 mod log;
+pub mod loops;
 mod lowering;
 mod objects;
 mod plan;
@@ -189,8 +190,12 @@ fn compare(litmus: &Litmus, closure: &ClosureProgram, seed: u64) -> Checked {
         return broken(what);
     }
     let naive: &[u64] = if truth.interleavings <= 200 { &[0] } else { &[] };
-    let table: [(Algorithm, &[u64]); 3] =
-        [(Algorithm::Optimal, &[0, 1, 2]), (Algorithm::Source, &[0, 3]), (Algorithm::Naive, naive)];
+    let table: [(Algorithm, &[u64]); 4] = [
+        (Algorithm::Optimal, &[0, 1, 2]),
+        (Algorithm::Source, &[0, 3]),
+        (Algorithm::ReadsFrom, &[0, 4, 5]),
+        (Algorithm::Naive, naive),
+    ];
     for (algorithm, order) in in_orders(seed.wrapping_mul(41), &table) {
         if let Err(law) = obeys(closure, &truth, Rules::default(), algorithm, order, seed) {
             let stop = closure.errors().stop;

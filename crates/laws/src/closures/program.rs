@@ -7,8 +7,8 @@ use mazurka::Checker;
 use mazurka::mailbox::mailbox;
 use mazurka::thread;
 use mazurka_program::{
-    Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Run,
-    State, States, Stop,
+    Failure, FailureKind, Footprints, Guard, GuardId, Label, Names, ProcessId, ProcessSet, Program, Rounds,
+    Run, State, States, Stop,
 };
 
 use super::interpreter::{ThreadContext, ThreadStart, run_thread};
@@ -87,6 +87,8 @@ pub(super) struct ClosureProgram {
     shape: Shape,
     closure: Box<dyn Closure>,
     errors: Arc<Mutex<RunErrors>>,
+    /// Whether threads note what their operations gave.
+    notes_results: bool,
 }
 
 /// A closure of the library, whatever its type.
@@ -129,7 +131,12 @@ impl ClosureProgram {
             log.iter().for_each(|log| main_thread(&acted, log, shape));
         };
         let closure = Box::new(mazurka::engine::program(&CHECKER, body));
-        ClosureProgram { plan, shape, closure, errors: Arc::default() }
+        ClosureProgram { plan, shape, closure, errors: Arc::default(), notes_results: true }
+    }
+
+    /// The same for programs with loops, whose threads must be able to come back to where they were.
+    pub fn with_loops(plan: Plan, shape: Shape) -> ClosureProgram {
+        ClosureProgram { notes_results: false, ..ClosureProgram::new(plan, shape) }
     }
 
     pub fn plan(&self) -> &Plan {
@@ -161,7 +168,8 @@ fn main_thread(plan: &Arc<Plan>, log: &Arc<Log>, shape: Shape) {
         false => (Vec::new(), plan.roots.iter().map(|_| None).collect()),
     };
     let objects = Arc::new(SharedObjects::new(plan, shape.storage, addresses, log.clone()));
-    let context = ThreadContext { plan: plan.clone(), log: log.clone(), objects, panics: shape.panics };
+    let (panics, counts) = (shape.panics, log.has_results());
+    let context = ThreadContext { plan: plan.clone(), log: log.clone(), objects, panics, counts };
     let mut owned = OwnedObjects::new(plan.needs, &context.objects.rust, shape.bound);
     let mut receiver = owned.receiver.take();
     let mut starts =
@@ -218,7 +226,7 @@ impl Program for ClosureProgram {
 
     fn start(&self, footprints: Footprints) -> ClosureRun {
         let panics = self.shape.panics || self.plan.needs.panics;
-        let log = Arc::new(Log::new(self.plan.vars.len(), panics));
+        let log = Arc::new(Log::new(self.plan.vars.len(), panics, self.notes_results));
         LOG.set(Some(log.clone()));
         let inner = self.closure.start(footprints);
         let mut run = ClosureRun { inner, log, failures: Vec::new(), errors: self.errors.clone() };
@@ -312,6 +320,10 @@ impl Run for ClosureRun {
 
     fn states(&self) -> Option<&dyn States> {
         Some(self)
+    }
+
+    fn rounds(&self) -> Option<&dyn Rounds> {
+        self.inner.rounds()
     }
 }
 

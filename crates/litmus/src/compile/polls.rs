@@ -58,7 +58,9 @@ impl Image {
             if at == step {
                 return true;
             }
-            if !self.lines[at as usize].step && !seen.contains(&at) {
+            // A `for` counts its rounds: who comes back by it is not where it was.
+            let counts = matches!(self.lines[at as usize].instr, Instr::ForNext { .. });
+            if !counts && !self.lines[at as usize].step && !seen.contains(&at) {
                 seen.push(at);
                 rest.extend(self.next_lines(at));
             }

@@ -52,6 +52,7 @@ pub(crate) fn note_panic(payload: &(dyn std::any::Any + Send)) {
             .take()
             .filter(|panic| panic.process == process && panic.message == message);
         let place = seen.and_then(|panic| panic.place);
+        runtime.execution.rounds.did_more();
         runtime.execution.panics.push(Panicked { process, told: false, message, place });
     });
 }

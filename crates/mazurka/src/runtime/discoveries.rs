@@ -34,6 +34,8 @@ struct Facts {
     groups: Vec<Vec<LocationName>>,
     /// Whether processes go in loops that write.
     loops: bool,
+    /// Whether processes spin in frames that are deeper than the clean part of a stack.
+    deep: bool,
     /// Whether rounds can't be looked for.
     no_rounds: bool,
     /// Whether destructors panic when an execution is abandoned.
@@ -71,6 +73,7 @@ impl Runtime {
         self.execution.clocks.enabled = facts.clocks;
         self.search.ends_are_steps = facts.ends;
         self.search.leaves_stacks = facts.bombs;
+        self.search.is_deep = facts.deep;
         let groups = facts.groups.clone();
         let loops = facts.loops && !facts.no_rounds && !self.execution.living.is_watched();
         self.search.without_rounds = facts.no_rounds || self.execution.living.is_watched();
@@ -137,6 +140,21 @@ impl Runtime {
         if !self.search.without_rounds {
             self.discover(|facts| !std::mem::replace(&mut facts.loops, true));
         }
+    }
+
+    /// As [`Runtime::discover_loops`], unless that was done before. Says whether it is news.
+    pub(super) fn discover_loops_once(&mut self) -> bool {
+        let is_news = !self.search.without_rounds && !self.search.discoveries.facts().loops;
+        if is_news {
+            self.discover_loops();
+        }
+        is_news
+    }
+
+    /// From now on more of a stack is clean.
+    #[cold]
+    pub(super) fn discover_depth(&mut self) {
+        self.discover(|facts| !std::mem::replace(&mut facts.deep, true));
     }
 
     /// From now on no rounds are looked for: there is too much memory, or it is not known.

@@ -7,7 +7,9 @@
 use mazurka_program::{AccessKind, Failure, FailureKind, ProcessId, Stop};
 
 use mazurka_threads::lifetime::Reset;
+use mazurka_threads::race_log::Did;
 use mazurka_threads::races::WHOLE;
+use mazurka_threads::rounds::Last;
 
 use super::process::{self, Body, Resume, Status};
 use super::run::MAIN;
@@ -36,8 +38,10 @@ impl Runtime {
 
     /// Gives a process a stack.
     pub(super) fn embark(&mut self, process: ProcessId) -> std::io::Result<()> {
-        let clean =
-            if self.search.loops.is_some() { super::rounds::CLEAN_STACK } else { super::spin::CLEAN_STACK };
+        let clean = match self.search.loops.is_some() || self.search.is_deep {
+            true => super::rounds::CLEAN_STACK,
+            false => super::spin::CLEAN_STACK,
+        };
         self.processes[process.0 as usize].embark(&mut self.search.stacks, clean)
     }
 
@@ -77,6 +81,9 @@ impl Runtime {
     /// The coroutine of a process has come to its end.
     #[inline(never)]
     fn has_ended(&mut self, process: ProcessId) {
+        if self.looks_for_rounds() {
+            self.note_last(process, Last::Ended);
+        }
         self.processes[process.0 as usize].disembark(&mut self.search.stacks);
         if overflow::take_overflow() {
             self.report_overflow(process);
@@ -130,6 +137,7 @@ impl Runtime {
         }
         if self.execution.races.enabled {
             self.execution.races.release(process, end, WHOLE);
+            self.note_race(process, Did::Release(end, WHOLE));
         }
         self.execution.values.set(end, 1, self.execution.schedule.depth);
         self.execution.schedule.changed = true;
@@ -160,6 +168,10 @@ impl Runtime {
             let Some(pending) = self.process(process).pending.filter(|pending| pending.spins) else {
                 continue;
             };
+            // It may count where only it can see it: then memory tells, which is compared from now on.
+            if self.discover_loops_once() {
+                return;
+            }
             let message = format!(
                 "{} spins at {} forever: nobody is left to change what it reads",
                 self.name_of(process),

@@ -59,8 +59,9 @@ use identity::{Base, MAX_LOCATIONS, NameTable, Object, OwnKind, image};
 use leaks::Living;
 use mazurka_threads::execution_state;
 use mazurka_threads::guards::Guards;
+use mazurka_threads::race_log::RaceLog;
 use mazurka_threads::races::Races;
-use mazurka_threads::rounds::RoundNotes;
+use mazurka_threads::rounds::{Last, RoundNotes};
 use mazurka_threads::schedule::{Findings, Schedule};
 use mazurka_threads::spin::Groups;
 use mazurka_threads::values::Values;
@@ -189,6 +190,8 @@ pub(crate) struct Search {
     groups: Groups,
     /// What it takes to look for rounds, if they are looked for.
     loops: Option<rounds::Loops>,
+    /// Whether processes spin in deep frames.
+    is_deep: bool,
     /// Whether rounds can't be looked for, whatever loops are found.
     without_rounds: bool,
     /// The steps taken, or, while they are taken again, to be taken.
@@ -236,6 +239,7 @@ execution_state! {
         /// What its steps changed, if rounds are looked for, and the memory that this is told by.
         rounds: RoundNotes<rounds::Stand>,
         shadow: shadow::Shadow,
+        race_log: RaceLog,
         /// What its processes have allocated.
         log: Log,
         statics: Statics,
@@ -286,6 +290,7 @@ impl Runtime {
             guards: take(&mut recycled.guards),
             groups: Groups::default(),
             loops: None,
+            is_deep: false,
             without_rounds: false,
             script: take(&mut recycled.script),
             scripted: 0,
@@ -462,6 +467,9 @@ impl Runtime {
         let me = self.execution.schedule.running;
         self.process_mut(me).status = Status::Stopped;
         self.execution.findings.assumed = true;
+        if self.looks_for_rounds() {
+            self.note_last(self.running(), Last::Stopped);
+        }
     }
 
     pub(crate) fn describe(&mut self, location: Location, what: Described) {

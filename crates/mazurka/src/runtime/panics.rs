@@ -1,8 +1,10 @@
 //! The panic hook: silent within a check, which reports panics itself; outside it delegates to the hook
 //! before it.
 
-use std::panic::PanicHookInfo;
+use std::panic::{PanicHookInfo, catch_unwind, resume_unwind};
 use std::sync::Once;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
 
 use mazurka_program::{FailureKind, Stop};
 
@@ -14,6 +16,7 @@ pub(crate) fn install_hook() {
     INSTALLED.call_once(|| {
         super::overflow::install_handler();
         super::exit::install_handler();
+        keep_panicking();
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             if super::in_check() {
@@ -23,6 +26,46 @@ pub(crate) fn install_hook() {
             }
         }));
     });
+}
+
+/// Has a thread of the operating system panic from now on, for as long as the process lives.
+///
+/// The standard library counts the threads that panic. Who asks whether he does himself, and to give back a
+/// lock of `std` is to ask, calls a function only if there are any, and a call leaves words on the stack that
+/// uninitialised parts of later frames show. So what a modelled thread has on its stack would depend on what
+/// other tests do at that moment, and each check ends executions by panics of its own. With one that always
+/// panics the function is always called.
+fn keep_panicking() {
+    // Where panics abort there are none to be counted.
+    if cfg!(not(panic = "unwind")) {
+        return;
+    }
+    let (begun, begins) = channel();
+    let panics = move || {
+        let _ = catch_unwind(move || {
+            let _dropped_on_the_way = StaysForEver { begun };
+            resume_unwind(Box::new(()));
+        });
+    };
+    let builder = thread::Builder::new().name("mazurka: panics".to_owned()).stack_size(1 << 16);
+    if builder.spawn(panics).is_ok() {
+        // An error would say that the thread has ended, which it does not.
+        let _ = begins.recv();
+    }
+}
+
+/// Is never dropped to the end.
+struct StaysForEver {
+    begun: Sender<()>,
+}
+
+impl Drop for StaysForEver {
+    fn drop(&mut self) {
+        let _ = self.begun.send(());
+        loop {
+            thread::park();
+        }
+    }
 }
 
 /// What the standard library says when it is about to end the operating system's process, because a

@@ -9,6 +9,7 @@ use std::panic::Location as Caller;
 use std::sync::atomic::Ordering;
 
 use mazurka_program::{Failure, FailureKind, Location, ProcessId};
+use mazurka_threads::race_log::Did;
 use mazurka_threads::races::{Atomic, Part, Seen, WHOLE};
 
 use super::operation::CurrentStep;
@@ -33,6 +34,7 @@ impl CurrentStep<'_> {
     pub(crate) fn acquire_part(&mut self, location: Location, part: Part) {
         if self.runtime.watches_cells() {
             self.runtime.execution.races.acquire(self.process, location, part);
+            self.runtime.note_race(self.process, Did::Acquire(location, part));
         }
     }
 
@@ -41,6 +43,7 @@ impl CurrentStep<'_> {
     pub(crate) fn release_part(&mut self, location: Location, part: Part) {
         if self.runtime.watches_cells() {
             self.runtime.execution.races.release(self.process, location, part);
+            self.runtime.note_race(self.process, Did::Release(location, part));
         }
     }
 
@@ -49,6 +52,7 @@ impl CurrentStep<'_> {
         self.bequeath_time(child);
         if self.runtime.watches_cells() {
             self.runtime.execution.races.inherit(child, self.process);
+            self.runtime.note_race(self.process, Did::Create(child));
         }
     }
 
@@ -57,6 +61,7 @@ impl CurrentStep<'_> {
     pub(crate) fn atomic(&mut self, location: Location, did: Atomic, order: Ordering) {
         if self.runtime.watches_cells() {
             self.runtime.execution.races.atomic(self.process, location, did, order.into());
+            self.runtime.note_race(self.process, Did::Atomic(location, did, order.into()));
         }
     }
 }
@@ -74,6 +79,7 @@ impl Runtime {
             let running = self.running();
             self.execution.rounds.tell(order as u64);
             self.execution.races.fence(running, order.into());
+            self.note_race(running, Did::Fence(order.into()));
         }
     }
 
@@ -90,6 +96,7 @@ impl Runtime {
         let mut racing = Vec::new();
         let now = self.execution.races.now(process, place, write);
         self.execution.races.meet(cell, now, false, &mut racing);
+        self.note_race(process, Did::Access(cell, write));
         racing.into_iter().for_each(|seen| self.report_race(cell, seen, now));
     }
 

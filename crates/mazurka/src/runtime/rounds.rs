@@ -20,13 +20,13 @@
 //! again, and all processes are followed from their first operation on.
 #![allow(unsafe_code)]
 
-use std::hash::Hasher;
 use std::ops::{ControlFlow, Range};
 use std::panic::Location as Caller;
 
 use mazurka_program::{Access, Location, Place, ProcessId, Round, Rounds};
+use mazurka_threads::race_log::Did;
 use mazurka_threads::replay::digest;
-use mazurka_threads::rounds::{Changed, Standing};
+use mazurka_threads::rounds::{Changed, Last, Standing};
 
 use super::arena::Arenas;
 use super::identity::is_location;
@@ -66,13 +66,23 @@ impl Loops {
 pub(crate) struct Stand {
     place: Site,
     registers: [usize; 7],
-    /// The end of its stack.
+    /// The end of its stack, and where it begins.
     limit: usize,
+    bottom: usize,
 }
 
 impl Standing for Stand {
     fn is_dead(&self, address: usize) -> bool {
         (self.limit..self.registers[6]).contains(&address)
+    }
+
+    fn is_own(&self, address: usize) -> bool {
+        (self.limit..self.bottom).contains(&address)
+    }
+
+    fn tell(&self, into: &mut Vec<i64>) {
+        into.push(std::ptr::from_ref(self.place.0).addr() as i64);
+        into.extend(self.registers.iter().map(|&register| register as i64));
     }
 }
 
@@ -103,22 +113,35 @@ impl Runtime {
     #[cold]
     pub(super) fn look_for_loop(&mut self, place: &'static Caller<'static>, registers: &Registers) {
         let me = self.running();
-        let Some(frame) = Frame::new(registers, self.process(me).bottom()) else { return };
-        let (state, followed) = (frame.digest(), self.process(me).followed);
-        let sight = &mut self.process_mut(me).sight;
-        if sight.place == Some(Site(place)) && sight.top == registers.top() {
-            sight.again = true;
-            sight.times += u32::from(sight.state == state);
-            // Who only reads waits for something as soon as he is recognised.
-            let loops = sight.times > 0 && (sight.wrote || sight.times >= MANY_TIMES);
-            if loops && !followed {
-                self.discover_loops();
-            }
+        let Process { sight, followed, events, .. } = self.process(me);
+        let is_same_place = sight.place == Some(Site(place)) && sight.top == registers.top();
+        let is_taken = events.is_power_of_two();
+        if !is_same_place && !is_taken {
             return;
         }
-        if self.process(me).events.is_power_of_two() {
-            let place = Some(Site(place));
-            self.process_mut(me).sight = Sight { place, top: registers.top(), state, ..Sight::default() };
+        // The state is needed until it is known that there are loops, and no longer: it costs as much as a step.
+        let state = match followed {
+            true => 0,
+            false if self.is_too_deep(registers.top()) => return self.discover_depth(),
+            false => {
+                let Some(frame) = Frame::new(registers, self.process(me).bottom()) else { return };
+                frame.digest()
+            }
+        };
+        let followed = *followed;
+        let sight = &mut self.process_mut(me).sight;
+        // Several operations of a loop may be at one place: one in another state is as good as one elsewhere.
+        if !is_same_place || (is_taken && sight.state != state) {
+            let (place, top, again) = (Some(Site(place)), registers.top(), is_same_place);
+            *sight = Sight { place, top, state, again, ..Sight::default() };
+            return;
+        }
+        sight.again = true;
+        sight.times += u32::from(sight.state == state);
+        // Who only reads waits for something as soon as he is recognised.
+        let loops = sight.times > 0 && (sight.wrote || sight.times >= MANY_TIMES);
+        if loops && !followed {
+            self.discover_loops();
         }
     }
 
@@ -162,6 +185,23 @@ impl Runtime {
             self.execution.rounds.did_more();
         }
         self.execution.rounds.tell(digest(0, label));
+        let waiters = self.execution.waiters.all();
+        self.execution.rounds.wait(waiters.map(|waiter| (waiter.process, waiter.queue)));
+    }
+
+    /// A process takes no further step: it has come to its end, or is stopped where it is.
+    #[cold]
+    pub(super) fn note_last(&mut self, process: ProcessId, why: Last) {
+        if self.process(process).followed && self.execution.shadow.is_fresh(process) {
+            let here = 0_usize;
+            let top = match why {
+                Last::Ended => self.process(process).bottom(),
+                // What is above is its stack, or ours on it.
+                Last::Stopped => (&raw const here).addr(),
+            };
+            self.note_changes(process, top);
+            self.execution.rounds.end(process, why);
+        }
     }
 
     /// The running process has come to an operation.
@@ -171,8 +211,8 @@ impl Runtime {
         let me = self.running();
         let Some(loops) = &self.search.loops else { return };
         let state = self.process(me);
-        let stand = Stand { place: Site(place), registers: *registers.words(), limit: state.stack.0 };
-        let held = state.held;
+        let (limit, bottom, held) = (state.stack.0, state.bottom(), state.held);
+        let stand = Stand { place: Site(place), registers: *registers.words(), limit, bottom };
         if state.bottom().saturating_sub(registers.top()) > CLEAN_STACK / 2 {
             return;
         }
@@ -224,6 +264,15 @@ impl Runtime {
         self.execution.rounds.change(Changed::Value(location), old, new);
     }
 
+    /// A process does something that races are judged by.
+    #[inline]
+    pub(super) fn note_race(&mut self, process: ProcessId, did: Did) {
+        if self.looks_for_rounds() {
+            let steps = self.execution.rounds.len();
+            self.execution.race_log.note(steps, process, did);
+        }
+    }
+
     /// Whether rounds are looked for.
     #[inline]
     pub(super) fn looks_for_rounds(&self) -> bool {
@@ -241,20 +290,20 @@ impl Runtime {
     }
 }
 
-impl Frame {
-    /// A number that tells states apart.
-    fn digest(&self) -> u64 {
-        let mut hasher = rustc_hash::FxHasher::default();
-        self.all_words().for_each(|word| hasher.write_usize(word));
-        hasher.finish()
-    }
-}
-
 impl Rounds for ClosureRun {
     fn rounds(&self, process: ProcessId, own: &[u32], with: &mut dyn FnMut(Round) -> ControlFlow<()>) {
         if self.runtime.looks_for_rounds() {
             self.runtime.execution.rounds.rounds(process, own, self.runtime.watches_cells(), with);
         }
+    }
+
+    fn net_effect(&self, steps: &[u32], effect: &mut Vec<i64>) -> bool {
+        self.runtime.looks_for_rounds() && self.runtime.execution.rounds.net_effect(steps, effect)
+    }
+
+    fn races_alike(&self, earlier: &[u32], later: &[u32]) -> bool {
+        let log = &self.runtime.execution.race_log;
+        !self.runtime.watches_cells() || log.knowledge_after(earlier) == log.knowledge_after(later)
     }
 
     fn place(&self, process: ProcessId) -> Option<Place> {
@@ -285,6 +334,7 @@ impl Rounds for ClosureRun {
             .map(|what| match what {
                 Changed::Value(location) => format!("`{}`", runtime.name_of_location(*location)),
                 Changed::Word(_) | Changed::Block(_) => "memory".to_owned(),
+                Changed::Wait(process) => format!("what {} waits for", runtime.name_of(*process)),
             })
             .collect();
         names.dedup();

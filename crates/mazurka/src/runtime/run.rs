@@ -191,6 +191,10 @@ impl Run for ClosureRun {
     fn assumed(&self) -> bool {
         self.runtime.execution.findings.assumed
     }
+
+    fn keeps_time(&self) -> bool {
+        self.runtime.keeps_clocks()
+    }
 }
 
 impl ClosureRun {

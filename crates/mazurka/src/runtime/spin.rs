@@ -157,9 +157,18 @@ impl Frame {
         Some(Frame { saved, top, words })
     }
 
-    /// All that it has.
-    pub(super) fn all_words(&self) -> impl Iterator<Item = usize> {
-        self.saved.iter().chain(&self.words).copied()
+    /// A number that tells states apart. Plain loops over slices: through iterators it would take most of the
+    /// time of a check that is not optimised.
+    pub(super) fn digest(&self) -> u64 {
+        let mut digest = 0_u64;
+        for part in [&self.saved[..], &self.words[..]] {
+            let mut at = 0;
+            while at < part.len() {
+                digest = (digest.rotate_left(5) ^ part[at] as u64).wrapping_mul(0x517C_C1B7_2722_0A95);
+                at += 1;
+            }
+        }
+        digest
     }
 
     /// Whether it is the same as another one, but for words at addresses that are excused.
@@ -375,10 +384,16 @@ impl Runtime {
     #[cold]
     pub(super) fn spin(&mut self, place: &'static Caller<'static>, frame: Option<Frame>) -> Option<Wait> {
         let (frame, me) = (frame?, self.running().index());
+        if self.is_too_deep(frame.top) {
+            self.discover_depth();
+            return None;
+        }
         let detector = &self.processes[me].spin_state.detector;
         let iteration = match detector.visit(Site(place)) {
             Visit::Elsewhere => return None,
-            Visit::Again if self.same_state(detector.state(), &frame) => detector.iteration(),
+            Visit::Again if self.same_state(detector.state(), &frame) && self.same_memory() => {
+                detector.iteration()
+            }
             Visit::Again | Visit::First => None,
         };
         let Some(reads) = iteration else {
@@ -389,6 +404,19 @@ impl Runtime {
             [(location, value)] => Some(Wait::Guard { location, until: Until::IsNot(value) }),
             _ => self.spin_on_several(reads),
         }
+    }
+
+    /// Whether the stack of the running process, from its stack pointer on, is larger than what was clean of it.
+    pub(super) fn is_too_deep(&self, top: usize) -> bool {
+        let is_deep = self.search.is_deep || self.search.loops.is_some() || self.execution.leaving;
+        !is_deep && self.process(self.running()).stack.1.saturating_sub(top) > CLEAN_STACK
+    }
+
+    /// Whether the running process has left memory as it was since its state was taken, where that is known.
+    fn same_memory(&self) -> bool {
+        let me = self.running();
+        let steps = self.process(me).spin_state.detector.reads_since();
+        !self.looks_for_rounds() || self.execution.rounds.leaves_memory(me, steps)
     }
 
     /// Whether two states of the running process are the same, but for what others may change.

@@ -15,7 +15,7 @@ use mazurka_threads::values::Until;
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::{Runtime, Whole, operate, with_runtime};
-use crate::step::{call, opaque_debug, take_step};
+use crate::step::{call, opaque_debug, take_told_step};
 
 /// As [`std::sync::Barrier`].
 pub struct Barrier {
@@ -104,7 +104,7 @@ impl Barrier {
         };
         // A barrier for nobody lets everybody pass, as one for a single thread does.
         let threads = self.threads.max(1) as u64;
-        let arrived = take_step(place, call(location, "wait"), |step| arrive(location, threads, step));
+        let arrived = take_told_step(place, call(location, "wait"), |step| arrive(location, threads, step));
         let Round { complete_at, is_last } = arrived.unwrap_or(Round { complete_at: 0, is_last: true });
         if !is_last {
             let pass = with_runtime(|runtime| Pass {

@@ -24,7 +24,7 @@ use super::lock::{Acquire, poisoned_if};
 use crate::runtime::identity::Object;
 use crate::runtime::operation::{CurrentStep, Operation, Wait};
 use crate::runtime::{Runtime, Whole, operate, with_runtime};
-use crate::step::{CallSite, opaque_debug, take_step};
+use crate::step::{CallSite, opaque_debug, take_told_step};
 
 /// As [`std::sync::Condvar`].
 ///
@@ -57,7 +57,7 @@ fn enqueue(queue: Location, lock: Location, place: CallSite) -> bool {
     let describe = |runtime: &Runtime| {
         format!("{}.wait({})", runtime.name_of_location(queue), runtime.name_of_location(lock))
     };
-    let two_locks = take_step(place, describe, |step| {
+    let two_locks = take_told_step(place, describe, |step| {
         refuse_static_footprints(step);
         let one_lock = sync::join_queue(step, queue, lock);
         if one_lock {
@@ -87,6 +87,11 @@ impl WakeUp {
 }
 
 impl Operation for WakeUp {
+    fn is_told(&self) -> bool {
+        // What happens of itself happens once.
+        self.woken != Woken::Spuriously
+    }
+
     fn wait(&self) -> Wait {
         if self.wake_up.depends_on_others() { Wait::Own } else { Wait::Nothing }
     }
@@ -123,6 +128,10 @@ struct Notify {
 }
 
 impl Operation for Notify {
+    fn is_told(&self) -> bool {
+        true
+    }
+
     fn branches(&self) -> bool {
         !self.all
     }

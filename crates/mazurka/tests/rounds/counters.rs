@@ -7,7 +7,7 @@ use mazurka::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use mazurka::sync::{Arc, Mutex};
 use mazurka::thread;
 
-use super::fails;
+use super::{fails, passes};
 
 /// A loop that asks a lock in every round, and panics in its twelfth.
 fn twelfth_round(mut count: impl FnMut() -> usize) {
@@ -118,5 +118,17 @@ fn in_a_modelled_cell() {
             busy.store(false, SeqCst);
             rounds
         });
+    });
+}
+
+/// A loop that only reads may count, too.
+#[test]
+fn in_a_box_while_it_only_reads() {
+    passes((1, 0), || {
+        let (flag, mut rounds) = (AtomicBool::new(false), Box::new(0));
+        while !flag.load(SeqCst) && *rounds < 5 {
+            *rounds += 1;
+        }
+        assert_eq!(*rounds, 5);
     });
 }

@@ -7,7 +7,7 @@ use mazurka::thread;
 use super::{fails, passes, passes_in_any_order};
 
 /// Threads that each do the same.
-fn threads(count: usize, body: impl Fn(usize) + Clone + Send + 'static) {
+pub fn threads(count: usize, body: impl Fn(usize) + Clone + Send + 'static) {
     let threads: Vec<_> = (0..count)
         .map(|me| {
             let body = body.clone();

@@ -160,17 +160,45 @@ fn announced(instruction: &str, locked: bool, optimised: bool) -> Result<String,
         ));
     };
     let optimised = if optimised { "_optimised" } else { "" };
-    let before = call(Some(place), &format!("{way}{size}{optimised}"));
+    let given = given_registers(word, &operands);
+    let before = call(Some((place, given)), &format!("{way}{size}{optimised}"));
     let after = if way == "update" { call(None, "done") } else { String::new() };
     Ok(format!("{before}{plain}{after}"))
 }
 
-/// So much of the stack below its pointer a function may use without saying so, and a word besides.
-const ROOM: u32 = 128 + 8;
+/// The registers that an instruction may be given something in and that calls do not preserve, by number.
+pub(crate) const GIVEN: [&str; 9] = ["ax", "cx", "dx", "si", "8", "9", "10", "11", "di"];
 
-/// Calls a function of the stub, with an address. No register changes.
-fn call(place: Option<&str>, name: &str) -> String {
-    let address = place.map(|place| {
+/// The registers that an instruction reads, besides those of addresses, as bits by number.
+fn given_registers(word: &str, operands: &[&str]) -> u32 {
+    let read = match is_one_of(MOVES, word) {
+        true => &operands[..operands.len() - 1],
+        false => operands,
+    };
+    let named = read.iter().filter(|operand| !is_memory(operand)).filter_map(|operand| {
+        let name = operand.strip_prefix('%')?.trim_start_matches(['r', 'e']);
+        let name = name.trim_end_matches(['d', 'w', 'b']);
+        GIVEN.iter().position(|known| {
+            // `al` and `ah` are parts of `ax`, `sil` of `si`.
+            *known == name || known.starts_with(name.trim_end_matches(['l', 'h'])) && name.len() > 1
+        })
+    });
+    let implied: u32 = if word.starts_with("cmpxchg8b") || word.starts_with("cmpxchg16b") {
+        0b111
+    } else {
+        u32::from(word.starts_with("cmpxchg"))
+    };
+    named.fold(implied, |given, register| given | 1 << register)
+}
+
+/// So much of the stack below its pointer a function may use without saying so, and two words besides: a
+/// register, and which registers the instruction is given something in.
+pub(crate) const ROOM: u32 = 128 + 16;
+
+/// Calls a function of the stub, with an address and the registers that are read. No register changes.
+fn call(place: Option<(&str, u32)>, name: &str) -> String {
+    let given = place.map_or(0, |(_, given)| given);
+    let address = place.map(|(place, _)| {
         // The stack pointer is another by then.
         let moved = if place.contains("(%rsp") {
             format!("{ROOM}+{}", with_distance(place))
@@ -180,8 +208,9 @@ fn call(place: Option<&str>, name: &str) -> String {
         format!("\tleaq {moved}, %rdi\n")
     });
     format!(
-        "\tleaq -{ROOM}(%rsp), %rsp\n\tmovq %rdi, (%rsp)\n{}\tcall mazurka_assembly_{name}\n\
-         \tmovq (%rsp), %rdi\n\tmovq $0, (%rsp)\n\tleaq {ROOM}(%rsp), %rsp\n",
+        "\tleaq -{ROOM}(%rsp), %rsp\n\tmovq %rdi, (%rsp)\n\tmovq ${given}, 8(%rsp)\n{}\
+         \tcall mazurka_assembly_{name}\n\
+         \tmovq (%rsp), %rdi\n\tmovq $0, (%rsp)\n\tmovq $0, 8(%rsp)\n\tleaq {ROOM}(%rsp), %rsp\n",
         address.unwrap_or_default()
     )
 }
@@ -313,8 +342,27 @@ mod tests {
         ] {
             assert_eq!(way(text), "refused_here", "{text}");
         }
+        for (text, given) in [
+            ("lock; xaddl %eax, (%rdx)", 0b1),
+            ("lock; xaddw %r9w, (%rdx)", 0b10_0000),
+            ("xchg %cl, (%rdx)", 0b10),
+            ("xchg (%rdx), %sil", 0b1000),
+            ("lock; cmpxchgq %rdi, (%rdx)", 0b1_0000_0001),
+            ("lock; cmpxchg16b (%rdi)", 0b111),
+            ("movl (%rdx), %eax", 0),
+            ("movl %r8d, (%rdx)", 0b1_0000),
+            ("movq %rbx, (%rdx)", 0),
+            ("cmpl %edx, (%rdi)", 0b100),
+            ("lock; incl (%rdx)", 0),
+            ("lock; addl $1, (%rdx)", 0),
+            ("xchgl %r13d, (%rdx)", 0),
+            ("xchg %bl, (%rdx)", 0),
+        ] {
+            let out = announce(&format!("#APP\n\t{text}\n#NO_APP\n"), false);
+            assert!(out.contains(&format!("movq ${given}, 8(%rsp)")), "{text}: {out}");
+        }
         let moved = announce("#APP\nlock; addl $0,(%rsp)\n#NO_APP\n", false);
-        assert!(moved.contains("leaq 136+0(%rsp), %rdi"), "{moved}");
+        assert!(moved.contains("leaq 144+0(%rsp), %rdi"), "{moved}");
         let named = announce("#APP\nLOCK; incl Count(%rip)\n#NO_APP\n", false);
         assert!(
             named.contains("leaq Count(%rip), %rdi") && named.contains("lock incl Count(%rip)"),

@@ -17,7 +17,7 @@ use super::{BuildError, gimple, llvm, read, verifier, write};
 /// Character classes are asked for by calls (`__NO_CTYPE`), not by looking into tables of the C library. A call
 /// in the last place of a function is a call, so that its line is known.
 const COMMON: &str = "\
-    -O0 -g -fPIC -fno-builtin -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-stack-protector \
+    -O0 -g -fPIC -mno-red-zone -fno-builtin -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-stack-protector \
     -fcf-protection=none \
     -ftls-model=global-dynamic -U_FORTIFY_SOURCE -D__NO_CTYPE=1 -fsanitize=thread";
 

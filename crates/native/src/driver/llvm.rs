@@ -6,10 +6,12 @@
 //!   bytes, wide vectors) get an announcement of a range;
 //! * structures that are passed by value in memory are copied by the backend, after the last chance to
 //!   announce it: they are copied, announced, to a place of the caller's own first, and that place is passed;
+//! * variables that will not be read again are wiped, for loops to be recognised ([`slots`]);
 //! * what can't be repaired is refused where it stands: functions that are marked so that they are not
 //!   instrumented, atomic operations that the instrumentation does not know.
 
 mod places;
+mod slots;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -145,6 +147,7 @@ impl Repairer<'_> {
         self.push(head);
         let label = usize::from(body.lines.first().is_some_and(|line| line.trim_end().ends_with(':')));
         let Body { entry, lines } = body;
+        let lines = if is_instrumented { slots::wipe_dead(lines) } else { lines };
         for line in lines[..label].iter().chain(&entry).chain(&lines[label..]) {
             self.push(line);
         }

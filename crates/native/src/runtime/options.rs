@@ -164,6 +164,8 @@ pub fn load(built: &Built, options: Options) -> Result<Native, String> {
     // SAFETY: the function has no conditions.
     runtime.search.errno = unsafe { libc::__errno_location() };
     let release_sequences = built.release_sequences.clone();
-    runtime.execution.races.own_stores_continue = release_sequences.own_stores_continue();
+    let own_stores_continue = release_sequences.own_stores_continue();
+    runtime.execution.races.own_stores_continue = own_stores_continue;
+    runtime.execution.race_log.own_stores_continue = own_stores_continue;
     Ok(Native { runtime: Rc::new(UnsafeCell::new(runtime)), release_sequences })
 }

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -470,6 +472,24 @@ OFFERED long sysconf(int name) {
 }
 
 OFFERED int getpid(void) { return 4711; }
+
+/* Nothing is limited. */
+OFFERED int getrlimit(int resource, struct rlimit *limit) {
+  (void)resource;
+  limit->rlim_cur = limit->rlim_max = RLIM_INFINITY;
+  return 0;
+}
+
+/* To wait for no file is to sleep. */
+OFFERED int poll(struct pollfd *files, nfds_t count, int milliseconds) {
+  (void)files;
+  if (count != 0 || milliseconds < 0) {
+    mazurka_refused("poll", "files are not supported; without files it sleeps");
+    return -1;
+  }
+  usleep((unsigned)milliseconds * 1000u);
+  return 0;
+}
 
 /* Nobody sits there. */
 OFFERED int isatty(int file) {

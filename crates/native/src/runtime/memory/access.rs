@@ -14,6 +14,7 @@ use crate::runtime::system::limits;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::operation::{CurrentStep, InRound, Operation};
+use crate::runtime::threads::rounds::mixed;
 use crate::runtime::threads::runtime::{Execution, Runtime, Search, StepState, current};
 use crate::runtime::threads::spin::spin_place;
 
@@ -43,12 +44,12 @@ pub(crate) unsafe fn announce<const N: usize>(
     // SAFETY: by the contract nobody else uses the runtime. The shadow has as many words as it says.
     unsafe {
         let Some((word, rest)) = (*runtime).search.shadow.word(address) else {
-            announce_any(address, N, place, kind, order);
+            announce_any(address, N, place, kind, (order, given));
             return;
         };
         let first = *word;
         if rest < N || first == REDZONE || *word.add(N - 1) == REDZONE {
-            announce_any(address, N, place, kind, order);
+            announce_any(address, N, place, kind, (order, given));
             return;
         }
         if !(*runtime).execution.concurrent {
@@ -56,7 +57,7 @@ pub(crate) unsafe fn announce<const N: usize>(
             && std::slice::from_raw_parts(word, N).iter().all(|&other| other == first)
         {
             if (*runtime).search.attention && (*runtime).attend((address, N), place, kind, order) {
-                announce_any(address, N, place, kind, order);
+                announce_any(address, N, place, kind, (order, given));
                 return;
             }
             if !kind.is_read() && !(*runtime).is_own_stack(address) {
@@ -77,7 +78,7 @@ pub(crate) unsafe fn announce<const N: usize>(
                 _ => (*runtime).me().buffers.detector.clear(),
             }
         } else {
-            announce_any(address, N, place, kind, order);
+            announce_any(address, N, place, kind, (order, given));
             return;
         }
         // Now, when the access is about to be made: somebody may have freed it in the meantime.
@@ -95,9 +96,9 @@ pub(crate) fn announce_any(
     size: usize,
     place: usize,
     kind: AccessKind,
-    order: Order,
+    how: (Order, u64),
 ) -> bool {
-    announce_range((address, size), place, kind, order, None)
+    announce_range((address, size), place, kind, how, None)
 }
 
 /// The same, for an operation that may be a comparison.
@@ -105,10 +106,10 @@ pub(crate) fn announce_range(
     (address, size): (usize, usize),
     place: usize,
     kind: AccessKind,
-    order: Order,
+    (order, given): (Order, u64),
     comparison: Option<Comparison>,
 ) -> bool {
-    let mut ranges = MultiAccess { accesses: AccessSlice::default(), order, comparison };
+    let mut ranges = MultiAccess { accesses: AccessSlice::default(), order, given, comparison };
     // SAFETY: a thread of the program runs here. The reference ends before the thread is suspended.
     let many = {
         let runtime = unsafe { &mut *current() };
@@ -116,16 +117,18 @@ pub(crate) fn announce_range(
             arrive::stop_at_limit(runtime);
         }
         bounds::check_extent(runtime, address, size, place, kind);
-        if runtime.search.rounds && order != Order::Plain {
-            // What an atomic one was given is not known here: where it is, states are not compared.
-            runtime.take_call();
+        let many = runtime.notice(address, size, kind, &mut ranges.accesses);
+        let watched =
+            many == 0 && size <= 16 && runtime.execution.concurrent && runtime.search.private_loop.is_watched;
+        match watched && runtime.look_for_private_loop((address, size), place, (kind, order)) {
+            true => runtime.notice(address, size, kind, &mut ranges.accesses),
+            false => many,
         }
-        runtime.notice(address, size, kind, &mut ranges.accesses)
     };
     match (many, ranges.accesses.first) {
         (1, Some(access)) if comparison.is_none() => {
             // SAFETY: as above.
-            unsafe { arrive::operate_access(current(), access, place, (order, 0)) }
+            unsafe { arrive::operate_access(current(), access, place, (order, given)) }
         }
         (0, _) => {}
         _ => arrive::operate(&mut ranges, place),
@@ -180,6 +183,8 @@ impl Comparison {
 struct MultiAccess {
     accesses: AccessSlice,
     order: Order,
+    /// What an atomic one was given to write.
+    given: u64,
     comparison: Option<Comparison>,
 }
 
@@ -209,10 +214,10 @@ impl Operation for MultiAccess {
     }
 
     fn in_round(&self) -> InRound {
-        match (self.order, self.accesses.first) {
+        match self.accesses.first {
             // The program makes a plain one itself: what it writes, and where, it has kept.
-            (Order::Plain, Some(first)) => InRound::AtAccess(u64::from(first.first.0)),
-            _ => InRound::Within,
+            Some(first) => InRound::AtAccess(mixed(&[u64::from(first.first.0), self.given])),
+            None => InRound::Within,
         }
     }
 
@@ -319,7 +324,7 @@ extern "C-unwind" fn write_range(address: usize, size: usize, place: usize) {
 /// A thread is about to access so many bytes.
 pub(crate) fn range(address: usize, size: usize, place: usize, kind: AccessKind) {
     if size > 0 && !current().is_null() {
-        announce_any(address, size, place, kind, Order::Plain);
+        announce_any(address, size, place, kind, (Order::Plain, 0));
     }
 }
 

@@ -19,11 +19,11 @@ fn copy(to: usize, from: usize, size: usize, place: usize) {
     if size == 0 {
         return;
     }
-    let noticed = announce_any(from, size, place, AccessKind::Read, Order::Plain);
+    let noticed = announce_any(from, size, place, AccessKind::Read, (Order::Plain, 0));
     let source = ptr::with_exposed_provenance::<u8>(from);
     let target = ptr::with_exposed_provenance_mut::<u8>(to);
     if !noticed {
-        announce_any(to, size, place, AccessKind::Write, Order::Plain);
+        announce_any(to, size, place, AccessKind::Write, (Order::Plain, 0));
         // SAFETY: the program passes valid ranges; wild ones fault, and the thread is thrown out.
         unsafe { libc::memmove(target.cast(), source.cast(), size) };
         return;
@@ -33,7 +33,7 @@ fn copy(to: usize, from: usize, size: usize, place: usize) {
         let kept = &mut (*current()).me().buffers.kept;
         kept.clear();
         kept.extend_from_slice(std::slice::from_raw_parts(source, size));
-        announce_any(to, size, place, AccessKind::Write, Order::Plain);
+        announce_any(to, size, place, AccessKind::Write, (Order::Plain, 0));
         let kept = &(*current()).me().buffers.kept;
         ptr::copy_nonoverlapping(kept.as_ptr(), target, size);
     }
@@ -41,7 +41,7 @@ fn copy(to: usize, from: usize, size: usize, place: usize) {
 
 fn fill(to: usize, byte: i32, size: usize, place: usize) {
     if size > 0 {
-        announce_any(to, size, place, AccessKind::Write, Order::Plain);
+        announce_any(to, size, place, AccessKind::Write, (Order::Plain, 0));
         // SAFETY: the program passes a valid range; a wild one faults, and the thread is thrown out.
         unsafe { libc::memset(ptr::with_exposed_provenance_mut(to), byte, size) };
     }

@@ -313,7 +313,7 @@ fn release(address: usize, place: usize, name: &str) -> usize {
     };
     if block.size > 0 && block.freed.is_none() {
         // Who frees it in the meantime is met there.
-        access::announce_any(address, block.size, place, AccessKind::Update, Order::Plain);
+        access::announce_any(address, block.size, place, AccessKind::Update, (Order::Plain, 0));
         lifetime::free(address, place);
     }
     let freed_before = with_runtime(|runtime| {

@@ -76,6 +76,13 @@ impl Image {
         unsafe { Image::of(handle, &file) }
     }
 
+    /// Where a global function or variable of the program is.
+    pub(crate) fn symbol(&self, name: &CStr) -> Option<usize> {
+        // SAFETY: the handle is that of a loaded object, and the name a C string.
+        let found = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
+        (!found.is_null()).then(|| found.expose_provenance())
+    }
+
     /// # Safety
     /// The handle must be that of the file, loaded, whose code has not run.
     unsafe fn of(handle: *mut libc::c_void, file: &ElfFile<'_>) -> Result<Image, String> {

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use mazurka_program::{Access, AccessKind, FailureKind, Guard, Location};
+use mazurka_threads::race_log::Did;
 use mazurka_threads::races::Order;
 use mazurka_threads::sync::StepEffects as _;
 
@@ -12,6 +13,7 @@ use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::{self, caller};
 use crate::runtime::threads::arrive;
 use crate::runtime::threads::operation::{CurrentStep, InRound, Operation, Wait};
+use crate::runtime::threads::rounds::mixed;
 use crate::runtime::threads::runtime::{Runtime, current};
 use crate::runtime::threads::spin::spin_place;
 
@@ -160,7 +162,8 @@ macro_rules! atomics {
                 // SAFETY: as above.
                 let wanted = unsafe {
                     let at = expected.expose_provenance();
-                    announce::<$size>(current(), at, place, AccessKind::Read, (Order::Plain, 0));
+                    let given = mixed(&[address.expose_provenance() as u64, new as u64]);
+                    announce::<$size>(current(), at, place, AccessKind::Read, (Order::Plain, given));
                     expected.read_unaligned()
                 };
                 let orders = (super::order(success), super::order(failure));
@@ -188,15 +191,15 @@ atomics!(bits64, u64, 8);
 /// A thread is about to compare and exchange.
 fn compare(address: usize, size: usize, (expected, new): (u64, u64), orders: (Order, Order), place: usize) {
     check_null(address, place);
+    let given = mixed(&[expected, new]);
     // SAFETY: a thread of the program runs here; the reference ends before it is suspended.
     let Some(location) = (unsafe { (*current()).only_location(address, size) }) else {
         let comparison = Comparison { address, size, expected: expected.into(), failure: orders.1 };
-        announce_range((address, size), place, AccessKind::Update, orders.0, Some(comparison));
+        announce_range((address, size), place, AccessKind::Update, (orders.0, given), Some(comparison));
         return;
     };
     // SAFETY: as above.
     unsafe {
-        let given = expected.rotate_left(32) ^ new;
         let guard = (*current()).loop_at(spin_place(place, location, given));
         let mut operation =
             Compare { location, address, size, expected, given, orders, succeeds: false, guard };
@@ -295,7 +298,9 @@ extern "C-unwind" fn fence(number: i32) {
     // SAFETY: a thread of the program runs here.
     let runtime = unsafe { &mut *current() };
     if runtime.execution.races.enabled {
-        runtime.execution.races.fence(runtime.running(), order(number));
+        let running = runtime.running();
+        runtime.execution.races.fence(running, order(number));
+        runtime.note_race(running, Did::Fence(order(number)));
     }
 }
 

@@ -90,10 +90,6 @@ impl Operation for WakeUp {
 
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         self.woken = self.wake_up.perform(step);
-        if self.woken == Woken::Notified {
-            // Another took it from the queue: it does not only leave what it came to.
-            step.runtime.log_lasting_of(step.process);
-        }
     }
 
     fn describe(&self, runtime: &Runtime) -> String {
@@ -170,7 +166,7 @@ fn wait(condition: usize, mutex: usize, times_out: bool, until: usize) -> bool {
     }
     let mut wake_up = with_runtime(|runtime| WakeUp::from_condition(runtime, queue, times_out));
     arrive::operate(&mut wake_up, place);
-    operate_on(mutex, "pthread_cond_wait", &mut Lock::new(mutex), place);
+    operate_on(mutex, "pthread_cond_wait", &mut Lock::again(mutex, 1 + wake_up.woken as u64), place);
     let timed_out = wake_up.woken == Woken::TimedOut;
     if timed_out {
         time::timed_out(until);

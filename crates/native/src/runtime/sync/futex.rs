@@ -68,7 +68,7 @@ impl Operation for JoinFutexQueue {
 fn wait(address: usize, expected: u32, place: usize) -> i64 {
     let location = with_runtime(|runtime| runtime.only_location(address, SIZE));
     if location.is_none() {
-        access::announce_any(address, SIZE, place, AccessKind::Read, Order::Acquire);
+        access::announce_any(address, SIZE, place, AccessKind::Read, (Order::Acquire, 0));
     }
     let queue = object_at(address, Class::Futex, place, "futex");
     let mut join = JoinFutexQueue { queue, location, expected, waits: false };

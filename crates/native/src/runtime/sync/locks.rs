@@ -69,6 +69,7 @@ impl Operation for TakeLock {
             LockMode::Read => {
                 step.set(self.lock.location, value + 1);
                 step.runtime.execution.readers.push((self.lock.location, step.process));
+                step.note_reader(self.lock.location, 1);
             }
             LockMode::Write => step.set(self.lock.location, WRITTEN + u64::from(step.process.0)),
         }
@@ -121,6 +122,7 @@ impl Operation for ReleaseLock {
         let readers = &mut step.runtime.execution.readers;
         if let Some(at) = readers.iter().rposition(|&reader| reader == (self.lock.location, step.process)) {
             readers.remove(at);
+            step.note_reader(self.lock.location, -1);
         }
     }
 

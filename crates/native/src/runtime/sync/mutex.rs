@@ -49,12 +49,19 @@ fn mutex_at(address: usize, place: usize, name: &str) -> Object {
 pub(crate) struct Lock {
     pub(crate) mutex: Object,
     recursive: bool,
+    /// How the wait ended that it was given back for.
+    after: Option<u64>,
 }
 
 impl Lock {
     /// For a thread that does not hold it.
     pub(crate) fn new(mutex: Object) -> Lock {
-        Lock { mutex, recursive: false }
+        Lock { mutex, recursive: false, after: None }
+    }
+
+    /// For a thread that gave it back to wait, and has woken up in one of several ways.
+    pub(crate) fn again(mutex: Object, way: u64) -> Lock {
+        Lock { after: Some(way), ..Lock::new(mutex) }
     }
 
     pub(crate) fn take(&self, step: &mut CurrentStep<'_>) {
@@ -79,7 +86,7 @@ impl Operation for Lock {
     }
 
     fn in_round(&self) -> InRound {
-        InRound::At(u64::from(self.mutex.location.0))
+        self.after.map_or(InRound::At(u64::from(self.mutex.location.0)), InRound::After)
     }
 
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
@@ -167,14 +174,14 @@ extern "C-unwind" fn pthread_mutex_lock(address: usize) -> i32 {
         Some(MutexKind::Recursive) => true,
         _ => false,
     };
-    operate_on(mutex, "pthread_mutex_lock", &mut Lock { mutex, recursive }, place);
+    operate_on(mutex, "pthread_mutex_lock", &mut Lock { recursive, ..Lock::new(mutex) }, place);
     0
 }
 
 fn try_lock(address: usize, times_out: bool, place: usize) -> bool {
     let mutex = mutex_at(address, place, "pthread_mutex_trylock");
     let recursive = kind_of(address) == MutexKind::Recursive;
-    let mut operation = TryLock { lock: Lock { mutex, recursive }, taken: false, times_out };
+    let mut operation = TryLock { lock: Lock { recursive, ..Lock::new(mutex) }, taken: false, times_out };
     operate_on(mutex, "pthread_mutex_trylock", &mut operation, place);
     operation.taken
 }

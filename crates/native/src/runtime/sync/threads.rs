@@ -7,7 +7,8 @@ use mazurka_threads::sync::StepEffects as _;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::{caller, store, with_runtime};
 use crate::runtime::threads::arrive;
-use crate::runtime::threads::operation::{CurrentStep, Operation, Wait};
+use crate::runtime::threads::operation::{CurrentStep, InRound, Operation, Wait};
+use crate::runtime::threads::rounds::mixed;
 use crate::runtime::threads::runtime::Runtime;
 use crate::runtime::threads::thread::{Body, Status};
 
@@ -98,12 +99,18 @@ extern "C-unwind" fn thrd_create(result: *mut usize, function: usize, argument: 
 /// Waits for the end of a thread.
 struct JoinThread {
     target: ProcessId,
+    /// Where to put what it returned.
+    result: usize,
     wrong: Option<&'static str>,
 }
 
 impl Operation for JoinThread {
     fn wait(&self) -> Wait {
         Wait::Own
+    }
+
+    fn in_round(&self) -> InRound {
+        InRound::At(mixed(&[u64::from(self.target.0), self.result as u64]))
     }
 
     fn ready(&self, runtime: &Runtime, _process: ProcessId) -> bool {
@@ -117,8 +124,9 @@ impl Operation for JoinThread {
             (_, true) => Some("the thread is detached"),
             _ => None,
         };
-        target.state.joined = true;
+        let before = std::mem::replace(&mut target.state.joined, true);
         let (end, handle) = (target.end, target.handle);
+        step.note_value(handle, u64::from(before), 1);
         step.touch(end, AccessKind::Read);
         step.waited_for(end);
         step.touch(handle, AccessKind::Update);
@@ -134,11 +142,11 @@ impl Operation for JoinThread {
 }
 
 /// Waits for a thread; gives what it returned.
-fn join(thread: usize, place: usize) -> usize {
+fn join(thread: usize, result: usize, place: usize) -> usize {
     let wrong =
         |what: &str| arrive::fail_here(FailureKind::InvalidSync, format!("pthread_join: {what}"), place);
     let Some(target) = thread_of(thread) else { wrong("this is no thread of the program") };
-    let mut join = JoinThread { target, wrong: None };
+    let mut join = JoinThread { target, result, wrong: None };
     arrive::operate(&mut join, place);
     if let Some(what) = join.wrong {
         wrong(what);
@@ -148,7 +156,7 @@ fn join(thread: usize, place: usize) -> usize {
 
 extern "C-unwind" fn pthread_join(thread: usize, result: *mut usize) -> i32 {
     let place = caller();
-    let value = join(thread, place);
+    let value = join(thread, result.addr(), place);
     if !result.is_null() {
         store(result, value, place);
     }
@@ -157,7 +165,7 @@ extern "C-unwind" fn pthread_join(thread: usize, result: *mut usize) -> i32 {
 
 extern "C-unwind" fn thrd_join(thread: usize, result: *mut i32) -> i32 {
     let place = caller();
-    let value = join(thread, place);
+    let value = join(thread, result.addr(), place);
     if !result.is_null() {
         store(result, value as i32, place);
     }
@@ -197,6 +205,13 @@ extern "C-unwind" fn pthread_self() -> usize {
     identity(with_runtime(|runtime| runtime.running()))
 }
 
+/// What `getpid` says is the first thread's.
+const FIRST_NUMBER: u32 = 4711;
+
+extern "C-unwind" fn gettid() -> i32 {
+    (FIRST_NUMBER + with_runtime(|runtime| runtime.running().0)) as i32
+}
+
 extern "C-unwind" fn pthread_equal(a: usize, b: usize) -> i32 {
     i32::from(a == b)
 }
@@ -212,7 +227,7 @@ pub(crate) fn interposed(list: &mut Vec<Stub>) {
         "pthread_create" => pthread_create, "pthread_join" => pthread_join,
         "pthread_detach" => pthread_detach, "pthread_self" => pthread_self, "pthread_equal" => pthread_equal,
         "thrd_create" => thrd_create, "thrd_join" => thrd_join, "thrd_detach" => pthread_detach,
-        "thrd_current" => pthread_self, "thrd_equal" => pthread_equal, "sched_yield" => go_on,
+        "gettid" => gettid, "thrd_current" => pthread_self, "thrd_equal" => pthread_equal, "sched_yield" => go_on,
         "pthread_yield" => go_on, "thrd_yield" => go_on, "pthread_setname_np" => go_on, "pthread_setconcurrency" => go_on,
     });
 }

@@ -1,7 +1,7 @@
 //! Atomic accesses of 16 bytes, and of any other number of them that no processor has: one step each.
 //!
-//! Compilers call functions for them, by the names of their own instrumentation or of a library. Loops that
-//! wait with them are not recognised.
+//! Compilers call functions for them, by the names of their own instrumentation or of a library. Guards know
+//! nothing of them: loops that wait with those of 16 bytes are rounds, and with others are cut.
 #![allow(unsafe_code)]
 
 use mazurka_program::AccessKind;
@@ -11,15 +11,29 @@ use super::atomic::order;
 use crate::runtime::memory::access::{Comparison, announce_range};
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
 use crate::runtime::system::user::{caller, with_runtime};
+use crate::runtime::threads::rounds::mixed;
 
 /// The thread is about to access so many bytes, atomically or as the program itself does.
 fn before(address: usize, size: usize, kind: AccessKind, order: Order, place: usize) {
     if size > 0 {
-        announce_range((address, size), place, kind, order, None);
+        announce_range((address, size), place, kind, (order, 0), None);
     }
 }
 
 const WIDE: usize = 16;
+
+/// What the call was given, which tells it from others.
+fn given(values: [u128; 2]) -> u64 {
+    with_runtime(|runtime| runtime.note_told());
+    let [first, second] = values.map(|value| [value as u64, (value >> 64) as u64]);
+    mixed(&[first[0], first[1], second[0], second[1]])
+}
+
+/// The thread is about to access 16 bytes in a call that was given this to write.
+fn before_wide(address: *mut u128, kind: AccessKind, order: Order, value: u128) {
+    let how = (order, given([value, 0]));
+    announce_range((address.expose_provenance(), WIDE), caller(), kind, how, None);
+}
 
 /// Reads 16 bytes of the program.
 fn read(address: *const u128) -> u128 {
@@ -34,55 +48,56 @@ fn write(address: *mut u128, value: u128) {
 }
 
 extern "C-unwind" fn load(address: *mut u128, number: i32) -> u128 {
-    before(address.expose_provenance(), WIDE, AccessKind::Read, order(number), caller());
+    before_wide(address, AccessKind::Read, order(number), 0);
     read(address)
 }
 
 extern "C-unwind" fn store(address: *mut u128, value: u128, number: i32) {
-    before(address.expose_provenance(), WIDE, AccessKind::Write, order(number), caller());
+    before_wide(address, AccessKind::Write, order(number), value);
     write(address, value);
 }
 
-fn modify(address: *mut u128, number: i32, f: impl FnOnce(u128) -> u128) -> u128 {
-    before(address.expose_provenance(), WIDE, AccessKind::Update, order(number), caller());
+fn modify(address: *mut u128, number: i32, by: u128, f: impl FnOnce(u128, u128) -> u128) -> u128 {
+    before_wide(address, AccessKind::Update, order(number), by);
     let value = read(address);
-    write(address, f(value));
+    write(address, f(value, by));
     value
 }
 
 extern "C-unwind" fn exchange(address: *mut u128, new: u128, order: i32) -> u128 {
-    modify(address, order, |_| new)
+    modify(address, order, new, |_, new| new)
 }
 
 extern "C-unwind" fn add(address: *mut u128, by: u128, order: i32) -> u128 {
-    modify(address, order, |value| value.wrapping_add(by))
+    modify(address, order, by, u128::wrapping_add)
 }
 
 extern "C-unwind" fn sub(address: *mut u128, by: u128, order: i32) -> u128 {
-    modify(address, order, |value| value.wrapping_sub(by))
+    modify(address, order, by, u128::wrapping_sub)
 }
 
 extern "C-unwind" fn and(address: *mut u128, by: u128, order: i32) -> u128 {
-    modify(address, order, |value| value & by)
+    modify(address, order, by, |value, by| value & by)
 }
 
 extern "C-unwind" fn or(address: *mut u128, by: u128, order: i32) -> u128 {
-    modify(address, order, |value| value | by)
+    modify(address, order, by, |value, by| value | by)
 }
 
 extern "C-unwind" fn xor(address: *mut u128, by: u128, order: i32) -> u128 {
-    modify(address, order, |value| value ^ by)
+    modify(address, order, by, |value, by| value ^ by)
 }
 
 extern "C-unwind" fn nand(address: *mut u128, by: u128, order: i32) -> u128 {
-    modify(address, order, |value| !(value & by))
+    modify(address, order, by, |value, by| !(value & by))
 }
 
 /// Compares and exchanges; gives what was there.
 fn compare(address: *mut u128, expected: u128, new: u128, orders: (i32, i32), place: usize) -> u128 {
     let at = address.expose_provenance();
     let comparison = Comparison { address: at, size: WIDE, expected, failure: order(orders.1) };
-    announce_range((at, WIDE), place, AccessKind::Update, order(orders.0), Some(comparison));
+    let how = (order(orders.0), given([expected, new]));
+    announce_range((at, WIDE), place, AccessKind::Update, how, Some(comparison));
     let value = read(address);
     if value == expected {
         write(address, new);
@@ -201,7 +216,7 @@ extern "C-unwind" fn compare_exchange_any(
     let new = number(new, size);
     let address = at.expose_provenance();
     let comparison = Comparison { address, size, expected: wanted, failure: order(failure) };
-    announce_range((address, size), place, AccessKind::Update, order(success), Some(comparison));
+    announce_range((address, size), place, AccessKind::Update, (order(success), 0), Some(comparison));
     let value = number(at, size);
     if value == wanted {
         copy((&raw const new).cast(), at, size);
@@ -217,7 +232,7 @@ extern "C-unwind" fn is_lock_free(size: usize, _object: usize) -> i32 {
     i32::from(size <= WIDE)
 }
 
-/// What programs call. Some have arguments on the stack, which has to stay as it is.
+/// What programs call.
 pub(crate) fn interposed(list: &mut Vec<Stub>) {
     list.extend(stubs! { Passing::Plain;
         "__tsan_atomic128_load" => load, "__atomic_load_16" => load,
@@ -232,8 +247,8 @@ pub(crate) fn interposed(list: &mut Vec<Stub>) {
         "__tsan_atomic128_compare_exchange_strong" => compare_exchange_at,
         "__tsan_atomic128_compare_exchange_weak" => compare_exchange_at,
         "__atomic_compare_exchange_16" => compare_exchange_at,
-        "__tsan_atomic128_compare_exchange_val" => compare_exchange,
         "__atomic_load" => load_any, "__atomic_store" => store_any, "__atomic_exchange" => exchange_any,
         "__atomic_compare_exchange" => compare_exchange_any, "__atomic_is_lock_free" => is_lock_free,
     });
+    list.extend(stubs! { Passing::Stacked; "__tsan_atomic128_compare_exchange_val" => compare_exchange });
 }

@@ -30,6 +30,8 @@ pub(crate) enum Passing {
     Access2,
     /// As it is.
     Plain,
+    /// As it is, with one argument on the stack.
+    Stacked,
     /// As it is, from code of ours that has noted all.
     Internal,
     /// So many named arguments; the others are passed as a `va_list` after them.
@@ -108,6 +110,9 @@ pub fn stub_assembly() -> String {
             Passing::Access1 => watched_in_rounds("\tmovq (%rsp), %rsi\n", ACCESS, &entry),
             Passing::Access2 => watched_in_rounds("\tmovq (%rsp), %rdx\n", ACCESS, &entry),
             Passing::Plain => watched_in_rounds(NOTE_CALLER, FUNCTION, &entry),
+            Passing::Stacked => {
+                watched_in_rounds(NOTE_CALLER, FUNCTION, &entry).replace("subq $8, %rsp", "pushq 8(%rsp)")
+            }
             Passing::Internal => format!("\tmovl $0, mazurka_caller+72(%rip)\n\tjmp *{entry}\n"),
             Passing::Variadic(named) => variadic(named, &entry),
         };

@@ -57,7 +57,15 @@ unsafe fn suspend(runtime: *mut Runtime) {
 /// The running thread takes no further step in this execution.
 pub(crate) fn stop_here() -> ! {
     // SAFETY: a thread of the program runs here.
-    unsafe { (*current()).me().state.status = Status::Stopped };
+    unsafe {
+        let runtime = current();
+        (*runtime).me().state.status = Status::Stopped;
+        if (*runtime).search.rounds {
+            // To others it is at its end.
+            let depth = (*runtime).execution.schedule.depth;
+            (*runtime).me().buffers.rounds.end_thread(u64::MAX, depth);
+        }
+    }
     leave()
 }
 
@@ -123,7 +131,7 @@ pub(crate) unsafe fn operate_access(
         if access.kind != AccessKind::Write
             && let Some(guard) = (*runtime).loop_at(spin_place(place, access.first, given))
         {
-            operate(&mut SpinningAccess { access, order, guard }, place);
+            operate(&mut SpinningAccess { access, order, given, guard }, place);
             (*runtime).me().buffers.detector.clear();
             return;
         }
@@ -250,7 +258,9 @@ impl Runtime {
     fn perform_within_step(&mut self, operation: &mut dyn Operation, place: usize) {
         let (depth, process) = (self.execution.schedule.depth, self.running());
         self.execution.schedule.depth = depth.wrapping_sub(1);
+        let waiters = self.waiters_before();
         operation.perform(&mut CurrentStep { runtime: self, process, choice: 0, place });
+        self.log_waiters(waiters);
         self.execution.schedule.depth = depth;
         if self.search.has_clock {
             self.carry_time_of_step();

@@ -1,6 +1,7 @@
 //! The core: threads as coroutines, their operations, and the executions that a search asks for.
 
 pub(crate) mod arrive;
+mod joint;
 pub(crate) mod objects;
 pub(crate) mod operation;
 mod portable;
@@ -17,3 +18,4 @@ pub(crate) mod spin;
 pub(crate) mod steps;
 pub(crate) mod stops;
 pub(crate) mod thread;
+pub(crate) mod written;

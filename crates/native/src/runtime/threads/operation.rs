@@ -40,8 +40,10 @@ pub(crate) enum InRound {
     At(u64),
     /// The same, if it is an access that the program makes itself.
     AtAccess(u64),
+    /// It is an access in a loop that only reads, and waits there.
+    Spins(u64),
     /// All that it changes are values, and it comes right after another operation of the same call, which was
-    /// compared: so the state of the thread is the same but for this.
+    /// compared: so the state of the thread is the same but for this, which tells how that one came out.
     After(u64),
 }
 
@@ -123,6 +125,27 @@ impl CurrentStep<'_> {
         }
     }
 
+    /// The step changes what is kept elsewhere, of which a location stands for.
+    pub(crate) fn note_value(&mut self, location: Location, old: u64, new: u64) {
+        if self.runtime.search.rounds {
+            self.runtime.execution.threads[self.process].buffers.rounds.note_object(location.0, old, new);
+        }
+    }
+
+    /// The thread reads a lock once more, or once less.
+    pub(crate) fn note_reader(&mut self, lock: Location, change: i64) {
+        if self.runtime.search.rounds {
+            let reads = |reader: &&(Location, ProcessId)| **reader == (lock, self.process);
+            let now = self.runtime.execution.readers.iter().filter(reads).count() as u64;
+            let before = now.wrapping_sub(change.cast_unsigned());
+            let process = self.process;
+            self.runtime.execution.threads[process]
+                .buffers
+                .rounds
+                .note_reader(lock.0, process.0, before, now);
+        }
+    }
+
     /// Says that the step reads a location, and writes it if it `changes` that: where labels name all that a
     /// step might touch, that it may do so.
     pub(crate) fn try_update(&mut self, location: Location, changes: bool) {
@@ -201,7 +224,6 @@ impl sync::StepEffects for CurrentStep<'_> {
     }
 
     fn wakes_somebody(&mut self) {
-        self.runtime.log_lasting_of(self.process);
         self.runtime.execution.schedule.changed = true;
     }
 

@@ -15,6 +15,9 @@ use super::rounds::Digest;
 use super::runtime::{Runtime, Search};
 use crate::runtime::memory::layout::peek;
 
+/// The most bytes that an access has by which a thread may wait for another.
+const WORD: usize = 16;
+
 /// After so many accesses a new state is taken, then after twice as many, and so on.
 const FIRST: u32 = 64;
 /// So many accesses are looked at.
@@ -121,18 +124,31 @@ impl Runtime {
         known.writes.clear();
     }
 
-    /// Makes what the thread read on its round locations: that which it did not write itself, if there is
-    /// any. Says whether something became one.
+    /// Makes what the thread touched on its round locations: that which is not on its own stack, if there is
+    /// any, and which it did not write itself, if there is any of that. One would do, for the thread to come to
+    /// something: what others write besides they make locations themselves, and the fewer there are that
+    /// nobody else touches the less it matters who spun first. Says whether something became one.
     fn expose_loop(&mut self) -> bool {
+        let slot = self.me().slot;
+        let is_on_stack = |read: &(usize, usize)| (slot.stack_limit..slot.stack_base).contains(&read.0);
         let Search { private_loop, partition, shadow, .. } = &mut self.search;
         let PrivateLoop { reads, writes, .. } = private_loop;
         let is_written = |&(address, size): &(usize, usize)| {
             writes.iter().any(|written| written.0 < address + size && address < written.0 + written.1)
         };
-        let own = reads.iter().all(is_written);
         let mut exposed = false;
-        for &(address, size) in reads.iter().filter(|read| own || !is_written(read)) {
-            exposed |= partition.expose_all(shadow.words(address, size), address);
+        for (on_stack, written) in [(false, false), (false, true), (true, false), (true, true)] {
+            let is_one =
+                |read: &&(usize, usize)| (is_on_stack(read), is_written(read)) == (on_stack, written);
+            // Nobody waits by filling a buffer.
+            let words = writes.iter().map(|written| (written.0, written.1)).filter(|&(_, size)| size <= WORD);
+            let touched = reads.iter().copied().chain(words);
+            for (address, size) in touched.filter(|touched| is_one(&touched)) {
+                exposed |= partition.expose_all(shadow.words(address, size), address);
+            }
+            if exposed {
+                break;
+            }
         }
         private_loop.is_watched = false;
         private_loop.begin((0, 0));

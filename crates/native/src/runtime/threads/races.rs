@@ -2,6 +2,7 @@
 //! comes back is told to people.
 
 use mazurka_program::{Access, AccessKind, Failure, FailureKind, Label, Location, ProcessId};
+use mazurka_threads::race_log::Did;
 use mazurka_threads::races::{Atomic, Order, Seen};
 use rustc_hash::FxHashMap;
 
@@ -86,7 +87,17 @@ impl Runtime {
         let noted = self.execution.image.unwinds || self.search.met_races.callers;
         let trail = if noted { self.trail() } else { Trail::default() };
         let running = self.running();
+        self.note_race(running, Did::Begin);
         self.execution.races.now(running, Site { place, trail }, false)
+    }
+
+    /// A thread does something that races are judged by.
+    #[inline]
+    pub(crate) fn note_race(&mut self, process: ProcessId, did: Did) {
+        if self.search.rounds {
+            let steps = self.execution.schedule.depth as usize;
+            self.execution.race_log.note(steps, process, did);
+        }
     }
 
     fn look_at_cells(&mut self, accesses: &[Access], order: Order, mut now: Seen<Site>) {
@@ -97,10 +108,14 @@ impl Runtime {
                 if self.search.partition.memory(location).is_none() {
                     continue;
                 }
-                let races = &mut self.execution.races;
-                if order != Order::Plain {
-                    races.atomic(now.process, location, atomic(access.kind), order);
+                let is_atomic = order != Order::Plain;
+                if is_atomic {
+                    self.note_synchronised(location, access.kind, order);
+                    self.note_race(now.process, Did::Atomic(location, atomic(access.kind), order));
+                    self.execution.races.atomic(now.process, location, atomic(access.kind), order);
                 }
+                self.note_race(now.process, Did::AccessThen(location, now.write, is_atomic));
+                let races = &mut self.execution.races;
                 races.meet(location, now, order != Order::Plain, &mut racing);
                 for other in racing.drain(..) {
                     self.report_race(location, other, now);
@@ -109,9 +124,30 @@ impl Runtime {
         }
     }
 
+    /// The running thread does an atomic access: whether what was there is acquired before it is overwritten
+    /// decides what a round leaves behind, and whether all accesses acquire and release whether rounds count
+    /// the first time.
+    #[inline]
+    fn note_synchronised(&mut self, location: Location, kind: AccessKind, order: Order) {
+        let is_strong = match kind {
+            AccessKind::Read => order.acquires(),
+            AccessKind::Write => order.releases(),
+            _ => order.acquires() && order.releases(),
+        };
+        if !(is_strong || self.search.has_weak_order) {
+            self.search.has_weak_order = true;
+            self.search.partition.news |= self.search.rounds;
+        }
+        if self.search.rounds && !kind.is_read() {
+            let blind = kind == AccessKind::Write;
+            self.me().buffers.rounds.note_synchronised(location.0, blind);
+        }
+    }
+
     /// A step does an operation, with this label.
     pub(crate) fn look_for_races_of(&mut self, label: &Label, operation: &dyn Operation, place: usize) {
         let now = self.race_clock(place);
+        let mut synchronised = Vec::new();
         let Runtime { search, execution, .. } = self;
         for access in &label.accesses {
             // What stands for several mutexes orders nothing of itself.
@@ -120,8 +156,10 @@ impl Runtime {
             };
             for location in access.locations().filter(orders) {
                 execution.races.synchronise(now.process, location, atomic(access.kind), Order::Both);
+                synchronised.push(Did::Synchronise(location, atomic(access.kind), Order::Both));
             }
         }
+        synchronised.into_iter().for_each(|did| self.note_race(now.process, did));
         match operation.only_reads() {
             true => {
                 let read = |access: &Access| Access { kind: AccessKind::Read, ..*access };
@@ -132,6 +170,7 @@ impl Runtime {
         }
         for &child in &label.spawned {
             self.execution.races.inherit(child, now.process);
+            self.note_race(now.process, Did::Create(child));
         }
     }
 

@@ -21,7 +21,7 @@ use mazurka_threads::races::Order;
 use mazurka_threads::waiters::Spuriously;
 
 use super::operation::InRound;
-use super::rounds::{Digest, Digester};
+use super::rounds::{Digest, Digester, RoundDetector};
 use super::run::NativeRun;
 use super::runtime::Runtime;
 use super::script::TakenStep;
@@ -112,7 +112,9 @@ impl Runtime {
         let depth = self.execution.schedule.depth;
         let detector = &mut self.me().buffers.rounds;
         detector.settle();
-        detector.note_operation();
+        if !matches!(in_round, InRound::Spins(_)) {
+            detector.note_operation();
+        }
         if let InRound::After(what) = in_round
             && call == 0
         {
@@ -120,7 +122,7 @@ impl Runtime {
         }
         let given = match in_round {
             InRound::At(given) if call == FUNCTION || call == ACCESS => Some([0, given]),
-            InRound::AtAccess(given) if call == ACCESS => Some([0, given]),
+            InRound::AtAccess(given) | InRound::Spins(given) if call == ACCESS => Some([0, given]),
             _ => None,
         };
         self.arrive_at(place, call, given);
@@ -135,17 +137,17 @@ impl Runtime {
     }
 
     fn arrive_at(&mut self, place: usize, call: u32, given: Option<[u64; 2]>) {
+        let depth = self.execution.schedule.depth;
         if call == 0 {
-            return self.me().buffers.rounds.arrive_within();
+            return self.me().buffers.rounds.arrive_within(depth);
         }
         let frame = self.frame();
         let state = frame.and_then(|frame| Some(self.local_state(place, given?, frame)));
-        let depth = self.execution.schedule.depth;
         let stack_pointer = frame.map_or(0, |frame| frame.stack_pointer);
         let mut at = Digester::new();
         at.add(place as u64);
         at.add(stack_pointer as u64);
-        self.me().buffers.rounds.arrive(at.finish()[0], state, depth);
+        self.me().buffers.rounds.arrive(at.finish()[0], state, stack_pointer, depth);
     }
 
     /// A digest of the state of the running thread, at a place, in a call that was given this.
@@ -252,9 +254,30 @@ impl Rounds for NativeRun {
         let since = |depth: u32| own.len() - own.partition_point(|&position| position < depth);
         let runtime = self.mine();
         // When a location was accessed is part of what a clock shows, and in no log.
-        if !runtime.search.has_clock {
-            runtime.thread(process).buffers.rounds.rounds(since, with);
+        if runtime.search.has_clock {
+            return;
         }
+        let (thread, judges_races) = (runtime.thread(process), runtime.execution.races.enabled);
+        let (detector, is_weak) = (&thread.buffers.rounds, runtime.search.has_weak_order);
+        detector.rounds(thread.slot.stack_limit, since, &mut |round, blind| {
+            // The order by which races are judged may be another than it was: the second such round is as good
+            // as the first.
+            if round.restored && judges_races && (is_weak || blind) {
+                let restored = self.is_second(detector, own, round.steps);
+                return with(Round { restored, alone: 2 * round.steps, ..round });
+            }
+            with(round)
+        });
+    }
+
+    fn net_effect(&self, steps: &[u32], effect: &mut Vec<i64>) -> bool {
+        steps.is_empty() || self.mine().net_effect(self.steps(), steps, effect)
+    }
+
+    fn races_alike(&self, earlier: &[u32], later: &[u32]) -> bool {
+        let execution = &self.mine().execution;
+        let known = |steps| execution.race_log.knowledge_after(steps);
+        !execution.races.enabled || known(earlier) == known(later)
     }
 
     fn arrivals(&self, process: ProcessId, _own: &[u32]) -> usize {
@@ -291,6 +314,19 @@ impl Rounds for NativeRun {
 }
 
 impl NativeRun {
+    /// Whether the last steps of a thread, so many, did what as many before them did, and led to the same
+    /// states.
+    fn is_second(&self, detector: &RoundDetector, own: &[u32], steps: usize) -> bool {
+        let Some(start) = own.len().checked_sub(2 * steps) else { return false };
+        let (earlier, later) = own[start..].split_at(steps);
+        earlier.iter().zip(later).all(|(&earlier, &later)| {
+            let did =
+                |position: u32| self.steps().get(position as usize).map(|step| (step.mark, step.choice));
+            let came_to = |position: u32| detector.step(position).map(|(_, after, _)| after.state);
+            did(earlier) == did(later) && came_to(earlier) == came_to(later)
+        })
+    }
+
     /// The stack of a thread as it was after so many steps. The runtime is where it was afterwards.
     fn stack_at(&self, depth: u32, process: ProcessId) -> Option<Vec<u8>> {
         let runtime = self.mine();

@@ -19,7 +19,8 @@ use std::ptr;
 
 use mazurka_program::Round;
 use mazurka_threads::execution_state;
-use rustc_hash::FxHashMap;
+
+use super::written::{Way, What, Written, spread};
 
 /// No log is longer: above that no rounds are found that begin before.
 const MOST_WRITTEN: usize = 1 << 14;
@@ -27,6 +28,9 @@ const MOST_WRITTEN: usize = 1 << 14;
 const LARGEST: usize = 4096;
 /// So many of the last writes are looked at for one of the same memory.
 const LAST_WRITES: usize = 8;
+/// So many rounds back are told that are not restored; all of them where a thread is in one state for the 1st,
+/// 2nd, 4th, 8th, ... time: to find out what others did in them takes as long as they are.
+const LAST_ROUNDS: u32 = 8;
 /// A round that only reads is another's affair ([`super::spin`]), unless it reads more than that keeps.
 const ONLY_READS: usize = 32;
 
@@ -59,46 +63,36 @@ impl Digester {
     }
 }
 
+/// A number that tells lists of words from each other.
+pub(crate) fn mixed(words: &[u64]) -> u64 {
+    let mut digest = Digester::new();
+    words.iter().for_each(|&word| digest.add(word));
+    digest.finish()[0]
+}
+
 /// A thread has come to an access or to an operation.
 #[derive(Clone, Copy, Debug)]
-struct Arrival {
+pub(crate) struct Arrival {
     /// Where: the code, and how deep on the stack.
     place: u64,
     /// In which state; none if that is not known.
-    state: Option<Digest>,
+    pub(crate) state: Option<Digest>,
+    /// What is below on its stack is dead; 0 if that is not known.
+    pub(crate) stack_pointer: usize,
+    /// Whether it has come to its end, and not to anything.
+    pub(crate) is_end: bool,
     /// The arrivals before it in the tables of places and of states.
     next: [u32; 2],
     /// How many times it has been there.
     times: u32,
-    /// The last arrival in the same state.
+    /// The last arrival in the same state, and how many there are, with this one.
     same: u32,
+    same_times: u32,
     /// How many steps the execution had by then.
     depth: u32,
     /// How much the thread had written, and how many operations it had done.
     written: u32,
     operations: u32,
-}
-
-/// What an entry of the log is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum What {
-    /// 8 bytes of memory at an address.
-    Memory(usize),
-    /// What an object holds.
-    Object(u32),
-    /// How many locks the thread has.
-    Held,
-    /// What can't be undone by writing values.
-    Lasting,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Written {
-    what: What,
-    /// Which bytes of it.
-    bytes: u8,
-    old: u64,
-    new: u64,
 }
 
 execution_state! {
@@ -121,11 +115,6 @@ execution_state! {
         announced: usize,
         announced_size: usize,
     }
-}
-
-/// The mask of the bytes that a number stands for.
-fn spread(bytes: u8) -> u64 {
-    (0..8).filter(|at| bytes >> at & 1 == 1).fold(0, |mask, at| mask | 0xFF << (8 * at))
 }
 
 /// Reads a word of 8 bytes at a multiple of 8.
@@ -198,6 +187,22 @@ impl RoundDetector {
         self.push(Written { what: What::Object(location), bytes: 0xFF, old, new });
     }
 
+    /// How many times a thread reads a lock changes.
+    pub(crate) fn note_reader(&mut self, lock: u32, process: u32, old: u64, new: u64) {
+        self.push(Written { what: What::Reader(lock, process), bytes: 0xFF, old, new });
+    }
+
+    /// The thread changes what another one, or itself, waits at to be woken.
+    pub(crate) fn note_waiter(&mut self, process: u32, old: u64, new: u64) {
+        self.push(Written { what: What::Waiter(process), bytes: 0xFF, old, new });
+    }
+
+    /// The thread writes an atomic variable, blindly or not.
+    pub(crate) fn note_synchronised(&mut self, location: u32, blind: bool) {
+        let new = u64::from(blind);
+        self.push(Written { what: What::Synchronised(location), bytes: 0, old: 0, new });
+    }
+
     /// The thread takes a lock, or gives one back.
     pub(crate) fn note_held(&mut self, change: i64) {
         self.push(Written { what: What::Held, bytes: 0, old: 0, new: change.cast_unsigned() });
@@ -253,12 +258,27 @@ impl RoundDetector {
         self.announced_size = 0;
     }
 
-    /// The thread has come somewhere; in which state it is, if that is known.
-    pub(crate) fn arrive(&mut self, place: u64, state: Option<Digest>, depth: u32) {
+    /// An arrival that is linked with no other.
+    fn arrival(&self, place: u64, depth: u32) -> Arrival {
+        Arrival {
+            place,
+            state: None,
+            stack_pointer: 0,
+            is_end: false,
+            next: [NONE; 2],
+            times: 0,
+            same: NONE,
+            same_times: 1,
+            depth,
+            written: self.end(),
+            operations: self.operations,
+        }
+    }
+
+    /// The thread has come somewhere; in which state it is, if that is known, and what its stack pointer is.
+    pub(crate) fn arrive(&mut self, place: u64, state: Option<Digest>, stack_pointer: usize, depth: u32) {
         let at = self.arrivals.len() as u32;
-        let (written, operations) = (self.end(), self.operations);
-        let mut arrival =
-            Arrival { place, state, next: [NONE; 2], times: 1, same: NONE, depth, written, operations };
+        let mut arrival = Arrival { state, stack_pointer, times: 1, ..self.arrival(place, depth) };
         self.make_room();
         if let Some(before) = self.find(&self.by_place, 0, place, |before| before.place == place) {
             arrival.times += self.arrivals[before as usize].times;
@@ -268,8 +288,10 @@ impl RoundDetector {
             std::mem::replace(&mut heads[remainder], at)
         };
         if let Some(state) = state {
-            let same = self.find(&self.by_state, 1, state[0], |before| before.state == Some(state));
-            arrival.same = same.unwrap_or(NONE);
+            if let Some(same) = self.find(&self.by_state, 1, state[0], |before| before.state == Some(state)) {
+                arrival.same = same;
+                arrival.same_times += self.arrivals[same as usize].same_times;
+            }
             arrival.next[1] = link(&mut self.by_state, state[0]);
         }
         arrival.next[0] = link(&mut self.by_place, place);
@@ -279,7 +301,9 @@ impl RoundDetector {
 
     /// The thread has come to another operation of the call in which it arrived last.
     pub(crate) fn arrive_after(&mut self, what: u64, depth: u32) {
-        let Some(Arrival { place, state, .. }) = self.here().copied() else { return };
+        let Some(Arrival { place, state, stack_pointer, .. }) = self.here().copied() else {
+            return self.arrive_within(depth);
+        };
         let mut at = Digester::new();
         at.add(place);
         at.add(what);
@@ -288,12 +312,30 @@ impl RoundDetector {
             [state[0], state[1], what].into_iter().for_each(|word| after.add(word));
             after.finish()
         });
-        self.arrive(at.finish()[0], state, depth);
+        self.arrive(at.finish()[0], state, stack_pointer, depth);
     }
 
     /// The thread has come where rounds are not looked for.
-    pub(crate) fn arrive_within(&mut self) {
+    pub(crate) fn arrive_within(&mut self, depth: u32) {
+        self.arrivals.push(self.arrival(0, depth));
         self.is_there = false;
+    }
+
+    /// The thread has come to its end, with a result.
+    pub(crate) fn end_thread(&mut self, result: u64, depth: u32) {
+        self.settle();
+        self.arrivals.push(Arrival { is_end: true, state: Some([result, 0]), ..self.arrival(0, depth) });
+        self.is_there = false;
+    }
+
+    /// Where the thread was before its step at a position, where it came to then, and what it wrote in it; none
+    /// if that is not known any more.
+    pub(crate) fn step(&self, position: u32) -> Option<(&Arrival, &Arrival, &[Written])> {
+        let after = self.arrivals.partition_point(|arrival| arrival.depth <= position);
+        let (before, after) = (self.arrivals.get(after.checked_sub(1)?)?, self.arrivals.get(after)?);
+        let from = before.written.checked_sub(self.forgotten)? as usize;
+        let log = &self.log[from..(after.written - self.forgotten) as usize];
+        (after.depth == position + 1).then_some((before, after, log))
     }
 
     fn find(&self, heads: &[u32], table: usize, number: u64, is: impl Fn(&Arrival) -> bool) -> Option<u32> {
@@ -316,10 +358,9 @@ impl RoundDetector {
         }
         for (at, arrival) in self.arrivals.iter_mut().enumerate() {
             let heads = [&mut self.by_place, &mut self.by_state];
-            for ((heads, number), next) in heads
-                .into_iter()
-                .zip([Some(arrival.place), arrival.state.map(|state| state[0])])
-                .zip(&mut arrival.next)
+            let place = (arrival.times > 0).then_some(arrival.place);
+            for ((heads, number), next) in
+                heads.into_iter().zip([place, arrival.state.map(|state| state[0])]).zip(&mut arrival.next)
             {
                 if let Some(number) = number {
                     *next = std::mem::replace(&mut heads[number as usize & (len - 1)], at as u32);
@@ -349,15 +390,19 @@ impl RoundDetector {
         before.into_iter().find(|before| before.place == here.place).map(|before| before.depth)
     }
 
-    /// Calls `with` for each round that ends where the thread is, the shortest first. `steps` tells how many
-    /// steps the thread has taken since the execution had so many.
+    /// Calls `with` for each round that ends where the thread is, the shortest first, with whether an atomic
+    /// variable was overwritten blindly in it. `steps` tells how many steps the thread has taken since the
+    /// execution had so many; its stack ends at a limit.
     pub(crate) fn rounds(
         &self,
+        stack_limit: usize,
         steps: impl Fn(u32) -> usize,
-        with: &mut dyn FnMut(Round) -> ControlFlow<()>,
+        with: &mut dyn FnMut(Round, bool) -> ControlFlow<()>,
     ) {
         let Some(here) = self.here() else { return };
-        let (mut way, mut at) = (Way::default(), here.same);
+        let (mut way, mut at, mut told) = (Way::default(), here.same, 0);
+        let is_dead = |address| (stack_limit..here.stack_pointer).contains(&address);
+        let most = if here.same_times.is_power_of_two() { u32::MAX } else { LAST_ROUNDS };
         while let Some(before) = self.arrivals.get(at as usize).filter(|one| one.written >= self.forgotten) {
             let from = (before.written - self.forgotten) as usize;
             way.go_back(&self.log[from..self.log.len() - way.entries]);
@@ -367,8 +412,10 @@ impl RoundDetector {
             let steps = steps(before.depth);
             let only_reads = before.written == here.written && before.operations == here.operations;
             if steps > 0 && !(only_reads && steps <= ONLY_READS) {
-                let restored = way.is_restored();
-                if with(Round { steps, restored, alone: steps }).is_break() {
+                let restored = way.is_restored(is_dead);
+                told += u32::from(!restored);
+                let round = Round { steps, restored, alone: steps };
+                if (restored || told <= most) && with(round, way.is_blind()).is_break() {
                     return;
                 }
             }
@@ -385,69 +432,17 @@ impl RoundDetector {
         way.go_back(&self.log[from.min(self.log.len())..]);
         let (mut memory, mut objects) = (Vec::new(), Vec::new());
         for (what, seen) in way.seen.into_iter().filter(|(_, seen)| !seen.is_restored()) {
-            let changed = (seen.old ^ seen.new) & spread(seen.bytes);
+            let changed = seen.changed_bits();
             match what {
                 What::Memory(address) => memory.push((address + changed.trailing_zeros() as usize / 8, 1)),
                 What::Object(location) => objects.push(location),
-                What::Held | What::Lasting => {}
+                What::Reader(..) | What::Waiter(_) => {}
+                What::Synchronised(_) | What::Held | What::Lasting => {}
             }
         }
         memory.sort_unstable();
         objects.sort_unstable();
         (memory, objects)
-    }
-}
-
-/// What was there before some of the last writes, and what was left there.
-#[derive(Clone, Copy)]
-struct Seen {
-    bytes: u8,
-    old: u64,
-    new: u64,
-}
-
-impl Seen {
-    fn is_restored(&self) -> bool {
-        (self.old ^ self.new) & spread(self.bytes) == 0
-    }
-}
-
-/// The last writes of a thread, of which more and more are looked at.
-#[derive(Default)]
-struct Way {
-    entries: usize,
-    seen: FxHashMap<What, Seen>,
-    /// How many locks more were held before these writes than are now, and the fewest on the way.
-    held: i64,
-    fewest_held: i64,
-    lasts: bool,
-}
-
-impl Way {
-    /// Looks at writes that come before those that were looked at.
-    fn go_back(&mut self, log: &[Written]) {
-        self.entries += log.len();
-        for written in log.iter().rev() {
-            match written.what {
-                What::Lasting => self.lasts = true,
-                What::Held => {
-                    self.held -= written.new.cast_signed();
-                    self.fewest_held = self.fewest_held.min(self.held);
-                }
-                what => {
-                    let seen = self.seen.entry(what).or_insert(Seen { bytes: 0, old: 0, new: 0 });
-                    let new = spread(written.bytes & !seen.bytes);
-                    seen.new = seen.new & !new | written.new & new;
-                    let old = spread(written.bytes);
-                    seen.old = seen.old & !old | written.old & old;
-                    seen.bytes |= written.bytes;
-                }
-            }
-        }
-    }
-
-    fn is_restored(&self) -> bool {
-        !self.lasts && self.seen.values().all(Seen::is_restored)
     }
 }
 
@@ -458,7 +453,7 @@ mod tests {
     /// The rounds that end where a thread is, each with how many steps it has; depths count its own steps.
     fn rounds(detector: &RoundDetector, now: u32) -> Vec<(usize, bool)> {
         let mut found = Vec::new();
-        detector.rounds(|depth| (now - depth) as usize, &mut |round| {
+        detector.rounds(0, |depth| (now - depth) as usize, &mut |round, _| {
             found.push((round.steps, round.restored));
             ControlFlow::Continue(())
         });
@@ -478,23 +473,23 @@ mod tests {
     #[test]
     fn a_round_is_restored_by_own_writes_alone() {
         let (mut detector, mut words) = (RoundDetector::default(), [0u64; 2]);
-        detector.arrive(7, Some([1, 1]), 0);
+        detector.arrive(7, Some([1, 1]), 0, 0);
         assert!(!detector.returns() && rounds(&detector, 0).is_empty());
         write(&mut detector, &mut words, 3, 5);
         detector.settle();
-        detector.arrive(7, Some([1, 1]), 1);
+        detector.arrive(7, Some([1, 1]), 0, 1);
         assert!(detector.returns());
         assert_eq!(rounds(&detector, 1), [(1, false)]);
         // Another writes it back: that does not count.
         words[0] = 0;
         write(&mut detector, &mut words, 12, 0);
         detector.settle();
-        detector.arrive(7, Some([1, 1]), 2);
+        detector.arrive(7, Some([1, 1]), 0, 2);
         assert_eq!(rounds(&detector, 2), [(1, true), (2, false)]);
         words[0] = 9 << 24;
         write(&mut detector, &mut words, 3, 0);
         detector.settle();
-        detector.arrive(7, Some([1, 1]), 3);
+        detector.arrive(7, Some([1, 1]), 0, 3);
         assert_eq!(
             rounds(&detector, 3),
             [(1, false), (2, false), (3, true)],
@@ -506,25 +501,25 @@ mod tests {
     #[test]
     fn no_round_goes_over_what_lasts_nor_over_fewer_locks() {
         let mut detector = RoundDetector::default();
-        detector.arrive(7, Some([1, 1]), 0);
+        detector.arrive(7, Some([1, 1]), 0, 0);
         detector.note_object(3, 0, 1);
         detector.note_held(1);
-        detector.arrive(8, Some([2, 2]), 1);
+        detector.arrive(8, Some([2, 2]), 0, 1);
         detector.note_object(3, 1, 0);
         detector.note_held(-1);
-        detector.arrive(7, Some([1, 1]), 2);
+        detector.arrive(7, Some([1, 1]), 0, 2);
         assert_eq!(rounds(&detector, 2), [(2, true)]);
         detector.note_held(1);
         detector.note_operation();
-        detector.arrive(8, Some([2, 2]), 3);
+        detector.arrive(8, Some([2, 2]), 0, 3);
         assert!(rounds(&detector, 3).is_empty(), "it had no lock on the way");
         detector.note_held(-1);
         detector.note_lasting();
-        detector.arrive(7, Some([1, 1]), 4);
+        detector.arrive(7, Some([1, 1]), 0, 4);
         assert_eq!(rounds(&detector, 4), [(2, false), (4, false)]);
-        detector.arrive(7, None, 5);
+        detector.arrive(7, None, 0, 5);
         assert!(detector.returns() && rounds(&detector, 5).is_empty(), "its state is not known");
-        detector.arrive_within();
+        detector.arrive_within(6);
         assert!(!detector.returns());
     }
 
@@ -534,7 +529,7 @@ mod tests {
         let (mut detector, mut saved) = (RoundDetector::default(), SavedRoundDetector::default());
         for at in 0..100 {
             detector.note_operation();
-            detector.arrive(at % 50, Some([at % 50, 0]), at as u32);
+            detector.arrive(at % 50, Some([at % 50, 0]), 0, at as u32);
         }
         detector.save(&mut saved);
         assert_eq!((detector.times(), rounds(&detector, 99)), (2, vec![(50, true)]));

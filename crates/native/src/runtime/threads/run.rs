@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;
+use std::ffi::CStr;
 use std::rc::Rc;
 
 use mazurka_program::{
@@ -138,6 +139,14 @@ impl NativeRun {
     /// What the program has printed in this execution.
     pub fn output(&self) -> &[u8] {
         &self.mine().execution.output
+    }
+
+    /// The words that a global variable of the program holds now, so many of them; none if there is none of
+    /// that name.
+    pub fn words_of(&self, variable: &CStr, count: usize) -> Option<Vec<i64>> {
+        let address = self.mine().execution.image.symbol(variable)?;
+        let words = crate::runtime::memory::layout::bytes(address, address + 8 * count);
+        Some(words.as_chunks().0.iter().map(|word| i64::from_le_bytes(*word)).collect())
     }
 
     /// Brings the runtime to where the script ends, and makes it this run's.
@@ -347,6 +356,10 @@ impl Run for NativeRun {
 
     fn ended_early(&self) -> bool {
         self.mine().execution.over
+    }
+
+    fn keeps_time(&self) -> bool {
+        self.mine().search.has_clock
     }
 }
 

@@ -11,6 +11,7 @@ use mazurka_program::{Access, Failure, FailureKind, Label, Location, Names, Plac
 use mazurka_threads::execution_state;
 use mazurka_threads::guards::Guards;
 use mazurka_threads::lifetime::{ExecutionState, Sparse};
+use mazurka_threads::race_log::RaceLog;
 use mazurka_threads::races;
 use mazurka_threads::replay::mix;
 use mazurka_threads::schedule::{Findings, Schedule};
@@ -76,6 +77,9 @@ pub(crate) struct Search {
     pub(crate) leaks: Leaks,
     pub(crate) stops: Stops,
     pub(crate) met_races: MetRaces,
+    /// Whether some atomic access was met that does not acquire all it reads and release all it
+    /// writes.
+    pub(crate) has_weak_order: bool,
     /// Constructors and destructors of the program.
     pub(crate) init: Vec<usize>,
     pub(crate) fini: Vec<usize>,
@@ -137,6 +141,8 @@ execution_state! {
         pub(crate) readers: Vec<(Location, ProcessId)>,
         pub(crate) waiters: Waiters,
         pub(crate) races: races::Races<Site>,
+        /// What races were judged by, to compare parts of the execution.
+        pub(crate) race_log: RaceLog,
         /// By location.
         pub(crate) times: Sparse<Accessed>,
         /// The races that it has told, by their numbers.
@@ -197,6 +203,7 @@ impl Runtime {
             readers: Vec::new(),
             waiters: Waiters::default(),
             races,
+            race_log: RaceLog::default(),
             times: Sparse::default(),
             races_told: Sparse::default(),
             names: 0,
@@ -221,6 +228,7 @@ impl Runtime {
             leaks: Leaks::default(),
             stops: Stops::default(),
             met_races: MetRaces::default(),
+            has_weak_order: false,
             init: Vec::new(),
             fini: Vec::new(),
             arguments: Arguments::new(&options.arguments, options.stack_size)?,

@@ -24,11 +24,12 @@ use mazurka_threads::races::Order;
 use mazurka_threads::spin::{Groups, Visit};
 
 use super::operation::{CurrentStep, InRound, Operation, Wait};
+use super::rounds::mixed;
 use super::runtime::Runtime;
 use super::thread::Pending;
 use crate::runtime::memory::layout::{PAGE, peek};
 use crate::runtime::memory::shadow::{Partition, is_changed_by_others};
-use crate::runtime::system::stubs::USUAL_WORDS;
+use crate::runtime::system::stubs::{ACCESS, FUNCTION, USUAL_WORDS};
 
 /// No stack that is compared is larger.
 const MAX_FRAME: usize = 16 * 1024;
@@ -128,6 +129,8 @@ impl WatchedCells {
 pub(crate) struct SpinningAccess {
     pub(crate) access: Access,
     pub(crate) order: Order,
+    /// What it was given to write.
+    pub(crate) given: u64,
     pub(crate) guard: Guard,
 }
 
@@ -146,7 +149,7 @@ impl Operation for SpinningAccess {
     }
 
     fn in_round(&self) -> InRound {
-        InRound::Within
+        InRound::Spins(mixed(&[u64::from(self.access.first.0), self.given]))
     }
 
     fn describe(&self, runtime: &Runtime) -> String {
@@ -242,6 +245,19 @@ impl Runtime {
     pub(crate) fn forget_call(&mut self) {
         // SAFETY: the words are the stub's.
         unsafe { ((*self.stub_record()).call, (*self.stub_record()).wipe) = (0, 0) };
+    }
+
+    /// The running thread has called a function that tells all that it was given, as an access does.
+    pub(crate) fn note_told(&mut self) {
+        // SAFETY: the words are the stub's.
+        let call = unsafe { &mut (*self.stub_record()).call };
+        *call = if *call == FUNCTION { ACCESS } else { *call };
+    }
+
+    /// The running thread has come to an instruction, of which all is told that it was given, or not.
+    pub(crate) fn note_instruction(&mut self, tells_all: bool) {
+        // SAFETY: the words are the stub's.
+        unsafe { (*self.stub_record()).call = if tells_all { ACCESS } else { FUNCTION } };
     }
 
     /// What the running thread has called, unless it has come to an operation there before.

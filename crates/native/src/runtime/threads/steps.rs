@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use mazurka_program::{Access, AccessKind, Guard, ProcessId};
+use mazurka_threads::race_log::Did;
 use mazurka_threads::races::{Atomic, Order};
 use mazurka_threads::replay::digest;
 
@@ -167,6 +168,10 @@ impl Runtime {
             return;
         }
         thread.state.status = Status::Finished;
+        if self.search.rounds {
+            let result = thread.state.result as u64;
+            thread.buffers.rounds.end_thread(result, self.execution.schedule.depth);
+        }
         // Nobody else writes it, and nobody reads it before: so the last write of a thread is as blind as any
         // other.
         self.step.label.touch(thread.end, AccessKind::Once);
@@ -176,7 +181,9 @@ impl Runtime {
         }
         let thread = &self.execution.threads[process];
         if self.execution.races.enabled {
-            self.execution.races.synchronise(process, thread.end, Atomic::Write, Order::Both);
+            let end = thread.end;
+            self.execution.races.synchronise(process, end, Atomic::Write, Order::Both);
+            self.note_race(process, Did::Synchronise(end, Atomic::Write, Order::Both));
         }
         self.execution.schedule.changed = true;
     }
@@ -294,7 +301,9 @@ impl Runtime {
         let process = self.running();
         self.step.label.clear();
         self.step.label.guard = self.guard(wait);
+        let waiters = self.waiters_before();
         operation.perform(&mut CurrentStep { runtime: self, process, choice, place });
+        self.log_waiters(waiters);
         self.execution.schedule.depth += 1;
         if self.search.watched.any {
             let accesses = std::mem::take(&mut self.step.label.accesses);

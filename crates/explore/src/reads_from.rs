@@ -1,0 +1,610 @@
+//! `reads-from`: each class of executions in which every read reads from the same write, exactly once.
+//!
+//! A *configuration* is a set of events, each with the events that it reads from, which contains with an event
+//! all that comes before it (in program order, by creation, by reading from) and has an order in which every
+//! read sees its source last. A class of complete executions is a configuration that nothing can be added to.
+//!
+//! The search is a tree of configurations whose branches have no class in common. A node has a configuration
+//! `C` and a process `p` that can take a step there. Every class `M` above `C` has a next event `e` of `p`, and
+//! so is above exactly one `C + [e]`, `e` with its past. These are the children. From one node to the next leads
+//! the step that `p` takes where the execution stands; all other children are *found* at the ends of executions:
+//! * whatever writes what `e` read, and does not come after `e`, may be read instead;
+//! * some step `z` of another process, which came after `e` because of what it read, or waits, may have come
+//!   before it and read from others; and then `e` may read what that wrote.
+//!
+//! Each is taken down once, if it is a configuration ([`consistency`]); then the execution that leads there is
+//! run to its end, which finds further children, here and above. docs/soundness.md has the proof that all are
+//! found. So there is one execution for each class and no other, with two exceptions:
+//! * a process that waits for a location may wait for ever in a class though it could have gone on before,
+//!   where some writes let it go and others hold it back. So a node of such a process has one more child, in
+//!   which it takes no further step. If it turns out that there is no order of its events after which the
+//!   process waits, that execution was in vain, and counts as blocked;
+//! * where a program sends messages, goes round and round, or has steps with very many reads, `optimal` does
+//!   the work, and executions of a class that was seen before count as blocked ([`merged`]).
+//!
+//! A process that waits to update a location that nobody writes without reading it (a lock, a semaphore) needs
+//! no such child: let `s` be the last to update it in `C`, and `p` enabled. In every class somebody does so next,
+//! or `p` could go on at the end; who that is tells the children apart.
+
+mod consistency;
+mod examine;
+mod merged;
+mod past;
+mod versions;
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use mazurka_program::{AccessKind, Location, ProcessId};
+use smallvec::SmallVec;
+
+use crate::walk::Walk;
+use crate::{Ending, NotExhaustive, Summary};
+use consistency::Arrangement;
+use past::{Identity, Pasts};
+use versions::Memo;
+
+pub(crate) use merged::Classes;
+
+crate::rules::switches! {
+    /// The switches of the search's parts.
+    Repairs {
+        /// Steps that came after the read are tried before it, reading from others.
+        swap,
+        /// At a lock, every other step that could take it next is tried.
+        acquire,
+        /// Processes that could go on are tried with waiting for ever.
+        freeze,
+        /// Writes that hold somebody back are noticed; taken out, whoever could go on once can do so for ever.
+        hold_back,
+        /// Writes of locations that were taken to be only updated are noticed.
+        overwrite,
+        /// A step that varies is taken in its place to learn what it touches there; taken out, it touches what
+        /// it touched.
+        find_out,
+    }
+}
+
+/// Why a program is given to `optimal`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    /// It sends messages.
+    Sends,
+    /// Processes go round and round.
+    Rounds,
+    /// It looks at a clock: what that shows depends on more than what is read.
+    Clock,
+    /// Somebody waits for what is not told to be read.
+    Guards,
+    /// Some step reads too many locations.
+    TooManyReads,
+    /// What a step reads first depends on what it reads later.
+    Labels,
+    /// Whether steps can be ordered was too hard to find out.
+    TooHard,
+    /// The run can't go on: the search is over.
+    Stopped,
+}
+
+/// How many events of a process are in a cut.
+#[inline]
+fn count(cut: &[u32], process: ProcessId) -> u32 {
+    cut.get(process.index()).copied().unwrap_or(0)
+}
+
+pub(crate) fn search(walk: Walk<'_>) -> Summary {
+    let mut search = ReadsFromSearch::new(walk);
+    // The answer is in the summary: a search that ends early has noted why.
+    let _ = search.run();
+    while std::mem::take(&mut search.is_wrong) {
+        search.reset();
+        let _ = search.run();
+    }
+    if let Some(unfit) = search.unfit.filter(|&unfit| unfit != Unfit::Stopped) {
+        return merged::search(search.walk, unfit);
+    }
+    let memory = search.memory();
+    let _ = search.walk.note_memory(memory);
+    search.walk.summary()
+}
+
+struct ReadsFromSearch<'a> {
+    walk: Walk<'a>,
+    pasts: Pasts,
+    /// For each event, whether it touches one location at most, whatever it reads.
+    plain: Vec<bool>,
+    /// The positions of those that do not.
+    odd: Vec<u32>,
+    stack: Vec<Node>,
+    /// The configuration that the search is at.
+    cut: Vec<u32>,
+    frozen: Vec<Frozen>,
+    /// Processes that could go on but are to be tried last.
+    postponed: Vec<ProcessId>,
+    /// What is known of locations.
+    locations: Vec<Known>,
+    /// Up to where the trace is that of the execution examined last.
+    shared: usize,
+    /// Whether a step was taken since an execution was told of.
+    is_new: bool,
+    unfit: Option<Unfit>,
+    /// Whether something that was relied on turned out to be wrong.
+    is_wrong: bool,
+    memo: Memo,
+    /// How often the clock was looked at while children were looked for.
+    looked: u64,
+    /// The execution that is examined, if children need it.
+    kept: Option<Rc<Steps>>,
+    /// How many versions of steps were tried at the end of this execution.
+    tried: usize,
+    /// How far the run knows the trace, while steps are tried aside of it.
+    probed: usize,
+    steps: Arrangement,
+    items: Vec<u32>,
+}
+
+/// What is known of a location, and what was concluded from the contrary.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// Somebody writes it without reading it.
+    is_overwritten: bool,
+    is_taken_for_updated: bool,
+    /// Somebody writes it so that it keeps a process waiting.
+    holds_back: bool,
+    is_taken_to_let_go: bool,
+}
+
+/// A process that takes no further step, and what it waits for.
+#[derive(Clone, Copy)]
+struct Frozen {
+    process: ProcessId,
+    location: Location,
+}
+
+/// A configuration from which the step of a process leads to several others.
+struct Node {
+    cut: Vec<u32>,
+    process: ProcessId,
+    kind: NodeKind,
+    frozen: SmallVec<[Frozen; 2]>,
+    /// The events that lead from here, found so far.
+    seen: Seen,
+    /// Children that are still to be explored.
+    children: Vec<Child>,
+    /// How many children there were.
+    known: usize,
+    /// Whether executions have been examined for it.
+    is_examined: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NodeKind {
+    /// The process reads.
+    Reads,
+    /// The process is about to update a location that is only ever updated; who did so last.
+    Acquires(Location, Option<(ProcessId, u32)>),
+    /// The process may wait for a location.
+    Waits(Location),
+}
+
+/// Processes with the outcomes of their steps.
+type Steps = [(ProcessId, u32)];
+
+/// How to come to a configuration.
+enum Way {
+    /// By these steps.
+    Told(Vec<(ProcessId, u32)>),
+    /// By those steps of an execution that are in the configuration, and its last event after so many of them. Many
+    /// children are found at the end of one execution.
+    Within(Rc<Steps>, usize),
+}
+
+/// A configuration that is still to be explored.
+struct Child {
+    way: Way,
+    cut: Vec<u32>,
+    /// The event that leads to it, its identity, and its outcome.
+    event: Option<(ProcessId, u32, Identity)>,
+    choice: u32,
+    freezes: Option<Frozen>,
+}
+
+impl Child {
+    fn schedule(&self) -> Vec<(ProcessId, u32)> {
+        let (execution, at) = match &self.way {
+            Way::Told(schedule) => return schedule.clone(),
+            Way::Within(execution, at) => (execution, *at),
+        };
+        let mut left = self.cut.clone();
+        let mut schedule = Vec::new();
+        // Its last event is none of the execution.
+        let last = self.event.map(|(process, ..)| process);
+        last.into_iter().for_each(|process| left[process.index()] -= 1);
+        for &(process, choice) in execution.iter() {
+            if count(&left, process) > 0 {
+                left[process.index()] -= 1;
+                schedule.push((process, choice));
+            }
+        }
+        last.into_iter().for_each(|process| schedule.insert(at, (process, self.choice)));
+        schedule
+    }
+}
+
+/// A set of identities.
+#[derive(Default)]
+struct Seen {
+    few: SmallVec<[Identity; 8]>,
+    many: HashSet<Identity, past::AsItIs>,
+}
+
+impl Seen {
+    /// Adds an identity; whether it is new.
+    fn insert(&mut self, identity: Identity) -> bool {
+        if !self.many.is_empty() {
+            return self.many.insert(identity);
+        }
+        let is_new = !self.few.contains(&identity);
+        if is_new {
+            self.few.push(identity);
+            if self.few.len() > 32 {
+                self.many.extend(self.few.drain(..));
+            }
+        }
+        is_new
+    }
+
+    fn memory(&self) -> usize {
+        (self.few.len() + self.many.capacity()) * size_of::<Identity>()
+    }
+}
+
+impl<'a> ReadsFromSearch<'a> {
+    fn new(walk: Walk<'a>) -> ReadsFromSearch<'a> {
+        ReadsFromSearch {
+            walk,
+            pasts: Pasts::default(),
+            plain: Vec::new(),
+            odd: Vec::new(),
+            stack: Vec::new(),
+            cut: Vec::new(),
+            frozen: Vec::new(),
+            postponed: Vec::new(),
+            locations: Vec::new(),
+            shared: 0,
+            is_new: false,
+            unfit: None,
+            is_wrong: false,
+            memo: Memo::default(),
+            looked: 0,
+            kept: None,
+            tried: 0,
+            probed: usize::MAX,
+            steps: Arrangement::default(),
+            items: Vec::new(),
+        }
+    }
+
+    fn run(&mut self) -> ControlFlow<()> {
+        loop {
+            self.go_on()?;
+            if self.walk.run.keeps_time() {
+                return self.give_up(Unfit::Clock);
+            }
+            self.end()?;
+            if let Err(unfit) = self.examine() {
+                return self.give_up(unfit);
+            }
+            if self.is_wrong {
+                return ControlFlow::Break(());
+            }
+            if self.walk.progress_due {
+                self.report()?;
+            }
+            let Some(child) = self.next_child() else { return ControlFlow::Continue(()) };
+            self.follow(child)?;
+        }
+    }
+
+    fn give_up(&mut self, unfit: Unfit) -> ControlFlow<()> {
+        self.unfit = Some(unfit);
+        ControlFlow::Break(())
+    }
+
+    fn report(&mut self) -> ControlFlow<()> {
+        let behind = |node: &Node| (node.known - node.children.len().min(node.known - 1) - 1, node.known);
+        let branches: Vec<(usize, usize)> = self.stack.iter().map(behind).collect();
+        self.walk.report_progress(branches.into_iter())?;
+        let memory = self.memory();
+        self.walk.note_memory(memory)
+    }
+
+    /// Bytes held.
+    fn memory(&self) -> usize {
+        let of_way = |way: &Way| match way {
+            Way::Told(schedule) => 8 * schedule.capacity(),
+            // All who share it share what it takes.
+            Way::Within(execution, _) => 8 * execution.len() / Rc::strong_count(execution),
+        };
+        let of_child = |child: &Child| size_of::<Child>() + of_way(&child.way) + 4 * child.cut.capacity();
+        let of_node = |node: &Node| {
+            size_of::<Node>() + node.seen.memory() + node.children.iter().map(of_child).sum::<usize>()
+        };
+        self.pasts.memory() + self.memo.memory() + self.stack.iter().map(of_node).sum::<usize>()
+    }
+
+    /// Takes the next child of the last node that has one.
+    fn next_child(&mut self) -> Option<Child> {
+        while let Some(node) = self.stack.last_mut() {
+            match node.children.pop() {
+                Some(child) => return Some(child),
+                None => self.stack.pop(),
+            };
+        }
+        None
+    }
+
+    /// Goes to a configuration.
+    fn follow(&mut self, child: Child) -> ControlFlow<()> {
+        let schedule = child.schedule();
+        let Child { cut, event, freezes, .. } = child;
+        let node = self.stack.last().map(|node| node.frozen.clone()).unwrap_or_default();
+        self.frozen.clear();
+        self.frozen.extend(node.iter().copied().chain(freezes));
+        self.back_to(self.common_prefix(&schedule));
+        for &(process, choice) in &schedule[self.walk.trace.len()..] {
+            self.take(process, choice)?;
+            let last = self.walk.trace.len() - 1;
+            let is_planned = |event: &(ProcessId, u32, Identity)| {
+                (event.0, event.1) != (process, self.walk.trace.index(last))
+                    || self.pasts.identity(last) == event.2
+            };
+            if !event.as_ref().is_none_or(is_planned) {
+                return self.walk.stop(NotExhaustive::Internal("reads-from planned another step"));
+            }
+        }
+        self.cut = cut;
+        ControlFlow::Continue(())
+    }
+
+    fn back_to(&mut self, depth: usize) {
+        if depth < self.walk.trace.len() {
+            self.pasts.truncate(&self.walk.trace, depth);
+            self.plain.truncate(depth);
+            self.shared = self.shared.min(depth);
+        }
+        self.walk.back_to(depth);
+        self.probed = usize::MAX;
+    }
+
+    /// Has the run be where the trace is, after steps were tried aside of it.
+    fn return_to_trace(&mut self) {
+        if self.probed != usize::MAX {
+            self.back_to(self.walk.trace.len());
+        }
+    }
+
+    /// Takes a step.
+    fn take(&mut self, process: ProcessId, choice: u32) -> ControlFlow<()> {
+        self.walk.step(process, choice)?;
+        let at = self.walk.trace.len() - 1;
+        self.pasts.enter(&self.walk.trace, self.walk.run.names().len());
+        let is_plain =
+            self.reads_what_it_must(at) || self.is_the_same_everywhere(at) && self.touches_one(at).is_some();
+        self.plain.push(is_plain);
+        self.is_new = true;
+        if !self.walk.stops.is_empty() {
+            return self.give_up(Unfit::Rounds);
+        }
+        self.look_at_label()
+    }
+
+    /// Learns of locations from the label of the last step.
+    fn look_at_label(&mut self) -> ControlFlow<()> {
+        let (mut is_wrong, notices) = (false, self.walk.options.rules.reads_from.overwrite);
+        for access in &self.walk.label().accesses {
+            if access.kind == AccessKind::Send {
+                return self.give_up(Unfit::Sends);
+            }
+            if matches!(access.kind, AccessKind::Write | AccessKind::Once) {
+                let end = (access.first.0 + access.len) as usize;
+                if end > self.locations.len() {
+                    self.locations.resize(end, Known::default());
+                }
+                for known in self.locations[access.first.0 as usize..end].iter_mut().filter(|_| notices) {
+                    is_wrong |= known.is_taken_for_updated && !known.is_overwritten;
+                    known.is_overwritten = true;
+                }
+            }
+        }
+        if is_wrong { self.begin_again() } else { ControlFlow::Continue(()) }
+    }
+
+    /// Begins the search again: a location is not what it was taken for.
+    fn begin_again(&mut self) -> ControlFlow<()> {
+        self.is_wrong = true;
+        ControlFlow::Break(())
+    }
+
+    /// Forgets all but what is known of locations, and of what steps do.
+    fn reset(&mut self) {
+        self.back_to(0);
+        self.walk.begin_again();
+        self.stack.clear();
+        self.cut.clear();
+        self.frozen.clear();
+        self.is_new = false;
+    }
+
+    fn known(&mut self, location: Location) -> &mut Known {
+        let at = location.0 as usize;
+        if at >= self.locations.len() {
+            self.locations.resize(at + 1, Known::default());
+        }
+        &mut self.locations[at]
+    }
+
+    /// Some write of a location keeps a process waiting for it.
+    fn note_hold_back(&mut self, location: Location) {
+        if !self.walk.options.rules.reads_from.hold_back {
+            return;
+        }
+        let known = self.known(location);
+        let is_wrong = !std::mem::replace(&mut known.holds_back, true) && known.is_taken_to_let_go;
+        self.is_wrong |= is_wrong;
+    }
+
+    /// Runs the execution to its end, and opens a node wherever a step could do something else.
+    fn go_on(&mut self) -> ControlFlow<()> {
+        self.postponed.clear();
+        while !self.walk.too_deep() {
+            self.return_to_trace();
+            let ReadsFromSearch { walk, frozen, postponed, .. } = self;
+            let may = |p: ProcessId| frozen.iter().all(|frozen| frozen.process != p);
+            if let Some(process) = walk.pick(|p| may(p) && !postponed.contains(&p)) {
+                self.step_freely(process, false)?;
+            } else if let Some(process) = walk.pick(may) {
+                self.step_freely(process, true)?;
+            } else {
+                let waiting = match self.next_waiting() {
+                    Ok(Some(waiting)) => waiting,
+                    Ok(None) if self.is_wrong => return ControlFlow::Break(()),
+                    Ok(None) => break,
+                    Err(unfit) => return self.give_up(unfit),
+                };
+                if self.is_wrong {
+                    return ControlFlow::Break(());
+                }
+                self.open(waiting.process, NodeKind::Waits(waiting.location), None);
+                self.frozen.push(waiting);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Takes the step of a process as it comes; if it may wait, only if nobody else can go on.
+    fn step_freely(&mut self, process: ProcessId, may_wait: bool) -> ControlFlow<()> {
+        let (depth, alternatives) = (self.walk.trace.len(), self.walk.run.alternatives(process));
+        self.take(process, 0)?;
+        let kind = self.kind_of_step(depth)?;
+        if matches!(kind, Some(NodeKind::Waits(_))) && !may_wait {
+            self.back_to(depth);
+            self.walk.counts.events -= 1;
+            self.postponed.push(process);
+            return ControlFlow::Continue(());
+        }
+        self.postponed.retain(|&postponed| postponed != process);
+        if kind.is_some() || alternatives > 1 {
+            let cut = self.cut.clone();
+            self.open(process, kind.unwrap_or(NodeKind::Reads), Some(self.pasts.identity(depth)));
+            if let Some(NodeKind::Waits(location)) = kind
+                && self.walk.options.rules.reads_from.freeze
+            {
+                let trace = &self.walk.trace;
+                let schedule: Vec<_> = (0..depth).map(|k| (trace.process(k), trace.choice(k))).collect();
+                let freezes = Some(Frozen { process, location });
+                let Some(node) = self.stack.last_mut() else { return ControlFlow::Break(()) };
+                let way = Way::Told(schedule);
+                node.children.push(Child { way, cut, event: None, choice: 0, freezes });
+                node.known += 1;
+            }
+        }
+        self.advance(process);
+        ControlFlow::Continue(())
+    }
+
+    /// The configuration has one more event of a process.
+    fn advance(&mut self, process: ProcessId) {
+        if process.index() >= self.cut.len() {
+            self.cut.resize(process.index() + 1, 0);
+        }
+        self.cut[process.index()] += 1;
+    }
+
+    /// Which node the step at a position leads from; none if it can do nothing else.
+    fn kind_of_step(&mut self, position: usize) -> ControlFlow<(), Option<NodeKind>> {
+        if self.reads_what_it_must(position) {
+            return ControlFlow::Continue(None);
+        }
+        let reads = self.pasts.reads(position);
+        let Some(guard) = self.walk.trace.guard(position) else {
+            return ControlFlow::Continue(Some(NodeKind::Reads));
+        };
+        let location = guard.location;
+        let Some(read) = reads.iter().find(|read| read.location == location).copied() else {
+            self.give_up(Unfit::Guards)?;
+            return ControlFlow::Break(());
+        };
+        let only_updates = matches!(self.walk.trace.accesses(position), [access]
+            if access.len == 1 && access.kind == AccessKind::Update && !self.walk.trace.varies(position));
+        let known = self.known(location);
+        if !only_updates || known.is_overwritten {
+            if known.holds_back {
+                return ControlFlow::Continue(Some(NodeKind::Waits(location)));
+            }
+            known.is_taken_to_let_go = true;
+            return ControlFlow::Continue(Some(NodeKind::Reads));
+        }
+        known.is_taken_for_updated = true;
+        let trace = &self.walk.trace;
+        let source = read.source.map(|at| (trace.process(at as usize), trace.index(at as usize)));
+        ControlFlow::Continue(Some(NodeKind::Acquires(location, source)))
+    }
+
+    /// Opens a node at the present configuration.
+    fn open(&mut self, process: ProcessId, kind: NodeKind, event: Option<Identity>) {
+        let mut seen = Seen::default();
+        event.into_iter().for_each(|event| {
+            seen.insert(event);
+        });
+        let (cut, frozen) = (self.cut.clone(), self.frozen.iter().copied().collect());
+        let children = Vec::new();
+        self.stack.push(Node { cut, process, kind, frozen, seen, children, known: 1, is_examined: false });
+    }
+
+    /// A process that waits, though it could have gone on after some of the events there are.
+    fn next_waiting(&mut self) -> Result<Option<Frozen>, Unfit> {
+        let mut waiting = self.waiting();
+        waiting.retain(|one| self.frozen.iter().all(|frozen| frozen.process != one.process));
+        for one in waiting {
+            let Some(only_updates) = self.what_lets_go(one)? else { continue };
+            let known = self.known(one.location);
+            if only_updates && !known.is_overwritten {
+                // It reads what was written last or nothing.
+                known.is_taken_for_updated = true;
+                continue;
+            }
+            self.note_hold_back(one.location);
+            if self.walk.options.rules.reads_from.freeze {
+                return Ok(Some(one));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Tells of the execution that has come to its end.
+    fn end(&mut self) -> ControlFlow<()> {
+        if self.walk.too_deep() && !self.walk.enabled().is_empty() {
+            return self.walk.end(Ending::Cut);
+        }
+        self.return_to_trace();
+        let is_class = match self.wait_for_ever() {
+            Ok(is_class) => is_class,
+            Err(unfit) => return self.give_up(unfit),
+        };
+        let is_class = is_class?;
+        if self.is_wrong {
+            return ControlFlow::Break(());
+        }
+        self.return_to_trace();
+        match is_class {
+            true if self.walk.options.observe_memory => self.end_in_all_memories()?,
+            true => self.walk.end(self.walk.maximal_ending())?,
+            false if self.is_new => self.walk.end(Ending::Blocked)?,
+            false => {}
+        }
+        self.is_new = false;
+        ControlFlow::Continue(())
+    }
+}

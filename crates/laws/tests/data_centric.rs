@@ -1,0 +1,95 @@
+//! `data-centric`: the laws on random programs and mutants, the counts of the paper's programs, and what it refuses.
+
+use std::time::Duration;
+
+use mazurka_explore::{Algorithm, NoMonitor, NotExhaustive, Options, Order, Summary, explore};
+use mazurka_laws::maz::MazPrograms;
+use mazurka_laws::repairs::broken_builds;
+use mazurka_laws::{Build, Campaign, Checked, OneAlgorithm, check, corpus};
+use mazurka_litmus::{Source, compile, parse, print};
+
+const ONLY: OneAlgorithm =
+    OneAlgorithm { algorithm: Algorithm::DataCentric, dead_variables: false, orders: 4 };
+
+fn searched(text: &str, parameters: &[(String, i64)], order: Order) -> Summary {
+    let source = Source { name: "program.maz".into(), text: text.into() };
+    let program = compile(&parse(&source).expect("it parses"), &source, parameters).expect("it compiles");
+    explore(&program, Algorithm::DataCentric, &Options { order, ..Options::default() }, &mut NoMonitor)
+}
+
+#[test]
+fn random_programs_and_mutants_obey() {
+    let time = Some(Duration::from_secs(60));
+    let campaign = Campaign { seed: 20_261_118, first: 0, programs: 2_000, time, threads: 2 };
+    let target = MazPrograms { corpus: corpus::seeds(), build: Build::default(), only: Some(ONLY) };
+    let outcome = campaign.run(&target);
+    if let Some(found) = &outcome.found {
+        panic!("program {}: {}\n{}", found.index, found.broken, print(found.smallest().0));
+    }
+    assert!(outcome.held >= 800, "only {} programs were checked", outcome.held);
+}
+
+/// The programs that were made for the repairs miss them.
+#[test]
+fn its_repairs_are_missed() {
+    let seeds = corpus::seeds();
+    for (name, repair) in [
+        ("cx14", "tags"),
+        ("cx15", "pending"),
+        ("abba", "guarded-mutations"),
+        ("data_centric_cas", "varying"),
+        ("cx14", "saturation"),
+        ("data_centric_cycle", "reduction"),
+    ] {
+        let program = &seeds.iter().find(|seed| seed.name == name).expect("it is in the corpus").ast;
+        let broken = broken_builds().into_iter().find(|broken| broken.repair == repair).expect("a repair");
+        let breaks = |build| (0..30).any(|draw| matches!(check(program, build, draw), Checked::Breaks(_)));
+        assert!(breaks(broken.build), "{name} does not miss {repair}");
+        assert!(!breaks(Build::default()), "{name} breaks a law");
+    }
+}
+
+/// Complete executions of the paper's programs: the number of their reads-from classes.
+#[test]
+fn the_papers_programs() {
+    let choose = |n: u64| (1..=n).fold(1, |c, k| c * (n + k) / k);
+    for (name, n, expected) in (1..=6)
+        .map(|n| ("opt_lock", n, 12 * n as u64 - 5))
+        .chain((1..=5).map(|n| ("pthread_demo", n, choose(n as u64))))
+        .chain([("fib_bench", 2, 140), ("fib_bench", 3, 1_698), ("opt_lock", 50, 595)])
+        .chain((2..=7).map(|n| ("lastzero", n, (n as u64 + 3) << n >> 2)))
+    {
+        let path = format!("{}/../../bench/litmus/{name}.maz", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).expect("it is in the checkout");
+        for order in [Order::Natural, Order::Shuffled(7)] {
+            let summary = searched(&text, &[("n".to_owned(), n)], order);
+            assert_eq!(summary.not_exhaustive, None, "{name}({n})");
+            assert_eq!(summary.counts.complete, expected, "{name}({n})");
+        }
+    }
+}
+
+/// What is not covered is refused, and says why.
+#[test]
+fn what_is_not_covered() {
+    for (text, words) in [
+        ("var x; process p { await x == 1; } process q { x = 1; }", "an await"),
+        ("var x; process p { while x == 0 { } } process q { x = 1; }", "a loop that spins"),
+        ("var s = 1; process p { await s > 0; } process q { s -= 1; s += 1; }", "an await"),
+        ("process p { send(q, 1); } process q { receive 1; }", "messages"),
+        (
+            "var x, y; process p { if x == 0 || y == 1 { skip; } } process q { x = 1; y = 1; }",
+            "several locations",
+        ),
+        (
+            "lock m; condvar c; process p[i in 0..2] { lock(m); wait(c, m); unlock(m); }
+             process q { lock(m); notify_one(c); unlock(m); }",
+            "several outcomes",
+        ),
+    ] {
+        match searched(text, &[], Order::Natural).not_exhaustive {
+            Some(NotExhaustive::Unsupported(why)) => assert!(why.contains(words), "{text}: {why}"),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+}
