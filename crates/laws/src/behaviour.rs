@@ -14,6 +14,8 @@ pub(crate) struct Behaviour {
     /// How many classes end with the shared variables holding this.
     classes: BTreeMap<Vec<i64>, usize>,
     assumed: usize,
+    /// How many executions have somebody who was stopped where it closed a round: they need not end.
+    stopped: usize,
     /// By [`failure_name`].
     failures: BTreeSet<String>,
     /// Who waits at the end, and what the shared variables hold then.
@@ -124,6 +126,11 @@ impl Behaviour {
         (self.classes() + self.assumed) as u64
     }
 
+    /// Whether all executions end.
+    pub fn ends(&self) -> bool {
+        self.stopped == 0
+    }
+
     /// Whether there is a failure whose name satisfies a test.
     pub fn fails(&self, which: impl Fn(&str) -> bool) -> bool {
         self.failures.iter().any(|name| which(name))
@@ -139,6 +146,7 @@ impl Behaviour {
                 format!("{} classes", behaviour.classes()),
                 format!("classes by final values {:?}", behaviour.classes),
                 format!("{} assumed classes", behaviour.assumed),
+                format!("{} stopped executions", behaviour.stopped),
                 format!("failures {:?}", behaviour.failures),
                 format!("deadlocks {:?}", behaviour.deadlocks),
             ]
@@ -170,7 +178,8 @@ impl<R: Run> Monitor<R> for Collector<'_, R> {
                 }
             }
             Ending::Assumed => self.behaviour.assumed += 1,
-            Ending::Blocked | Ending::Stopped { .. } | Ending::Cut => {}
+            Ending::Stopped { .. } => self.behaviour.stopped += 1,
+            Ending::Blocked | Ending::Cut => {}
         }
         ControlFlow::Continue(())
     }
