@@ -278,7 +278,8 @@ impl<T> Operation for Receive<'_, T> {
     fn perform(&mut self, step: &mut CurrentStep<'_>) {
         let mut state = locked(&self.model.state);
         let Some((at, panicked)) = self.find(&state.queue) else {
-            // Does not vary: with fewer messages it would find nothing either.
+            // Does not vary: with fewer messages it would find nothing either. Searches that have it read from later
+            // steps know of no messages.
             state.queue.find_nothing(step);
             step.note(|| "nothing to receive".to_owned());
             return;

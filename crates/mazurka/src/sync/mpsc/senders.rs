@@ -42,13 +42,6 @@ impl NewHandle {
     }
 }
 
-/// What a step that searched for a living sender found.
-pub(super) struct Search {
-    pub(super) found: bool,
-    /// Whether it would have read less, had some end not come yet.
-    pub(super) varies: bool,
-}
-
 impl Senders {
     /// The first handle, with number 0.
     pub(super) fn new(handle: NewHandle) -> Senders {
@@ -85,15 +78,13 @@ impl Senders {
         self.living -= 1;
     }
 
-    /// A step searches for a sender that lives.
-    pub(super) fn search(&self, step: &mut CurrentStep<'_>) -> Search {
-        let mut reads = 0;
+    /// A step searches for a sender that lives; whether it found one. What it reads depends on what it finds.
+    pub(super) fn search(&self, step: &mut CurrentStep<'_>) -> bool {
         let mut left = vec![0];
         let found = loop {
             let Some(at) = left.pop() else { break false };
             let handle = &self.handles[at];
             step.touch(handle.location, AccessKind::Read);
-            reads += 1;
             if step.peek(handle.location) == 0 {
                 break true;
             }
@@ -104,7 +95,7 @@ impl Senders {
         if !found {
             self.handles.iter().for_each(|handle| step.acquire(handle.location));
         }
-        Search { found, varies: reads > 1 }
+        found
     }
 
     /// By who made them: that depends on no interleaving, nor do the clones that one process made.

@@ -55,7 +55,7 @@ impl<T> Flavour<T> for Channel<T> {
         step.touch(self.receiver, AccessKind::Read);
         if step.peek(self.receiver) == 1 {
             // Only here: a step that reverses a race is taken with fewer steps before it, so who found the
-            // receiver alive does so again.
+            // receiver alive does so again. Searches that have it read from later steps know of no messages.
             step.varies();
             step.acquire(self.receiver);
             return Sent::Disconnected;
@@ -91,14 +91,10 @@ impl<T> Flavour<T> for Channel<T> {
                 Err(TryRecvError::Disconnected)
             }
             None => {
-                // With fewer messages it would find nothing either; with fewer ends it would not have to look
-                // so long.
                 state.queue.find_nothing(step);
-                let search = state.senders.search(step);
-                if search.varies {
-                    step.varies();
-                }
-                Err(if search.found { TryRecvError::Empty } else { TryRecvError::Disconnected })
+                let found = state.senders.search(step);
+                step.varies();
+                Err(if found { TryRecvError::Empty } else { TryRecvError::Disconnected })
             }
         })
     }
