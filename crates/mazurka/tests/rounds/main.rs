@@ -30,10 +30,12 @@ fn passes_in_orders(orders: u64, expected: (u64, u64), closure: impl Fn() + Clon
 }
 
 /// As [`passes`], where the numbers depend on how the compiler lays out frames: they are the same in all orders.
-fn passes_alike(closure: impl Fn() + Clone + Send + Sync + 'static) {
+/// Gives the number of complete executions.
+fn passes_alike(closure: impl Fn() + Clone + Send + Sync + 'static) -> u64 {
     let report = Checker::new().run(closure.clone());
     assert!(report.is_pass() && report.stopped() > 0, "{}", report.text());
     passes_in_orders(2, (report.executions(), report.stopped()), closure);
+    report.executions()
 }
 
 /// As [`passes`], where other orders, and other builds, have other numbers, which should not be: when a loop
