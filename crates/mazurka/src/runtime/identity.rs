@@ -154,16 +154,16 @@ impl Object {
     #[cold]
     #[track_caller]
     fn first_use_outside(&self) {
-        let flags = self.word.load(Ordering::Relaxed) & FLAGS;
-        let outside = flags | OUTSIDE;
-        if self.word.compare_exchange(flags, outside, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-            || image::is_static(std::ptr::from_ref(self) as usize)
-            // A panic on the way of another panic would end the process.
-            || std::thread::panicking()
-        {
+        // Several threads outside may come first at once: those who come second find that it is outside.
+        let claim = self.word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |word| {
+            [0, OUTSIDE].contains(&(word & !FLAGS)).then_some(word | OUTSIDE)
+        });
+        let Err(word) = claim else { return };
+        // A panic on the way of another panic would end the process.
+        if image::is_static(std::ptr::from_ref(self) as usize) || std::thread::panicking() {
             return;
         }
-        let stamp = (self.word.load(Ordering::Relaxed) & !FLAGS) >> LOCATION_BITS;
+        let stamp = (word & !FLAGS) >> LOCATION_BITS;
         strangers::intrude(stamp, "object", self.created, Caller::caller());
     }
 }

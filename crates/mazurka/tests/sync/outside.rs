@@ -145,6 +145,27 @@ fn barrier() {
     assert_eq!(format!("{:?}", Barrier::new(1).wait()), "BarrierWaitResult { is_leader: true }");
 }
 
+/// Who uses an object first outside of any check may be several threads at once.
+#[test]
+fn the_first_use_may_be_by_several_at_once() {
+    use mazurka::sync::atomic::{AtomicU32, Ordering};
+    for _ in 0..2_000 {
+        let (atomic, start) = (Arc::new(AtomicU32::new(0)), Arc::new(std::sync::atomic::AtomicU32::new(0)));
+        let handles = [(); 2].map(|()| {
+            let (atomic, start) = (atomic.clone(), start.clone());
+            thread::spawn(move || {
+                start.fetch_add(1, Ordering::SeqCst);
+                while start.load(Ordering::SeqCst) < 2 {
+                    std::hint::spin_loop();
+                }
+                atomic.fetch_add(1, Ordering::SeqCst);
+            })
+        });
+        handles.into_iter().for_each(|handle| handle.join().unwrap());
+        assert_eq!(atomic.load(Ordering::SeqCst), 2);
+    }
+}
+
 #[test]
 fn bounds_are_those_of_the_standard_library() {
     fn both<T: Send + Sync>() {}
