@@ -8,6 +8,7 @@
 //! `mazurka-bench --abs` runs the programs of `bench/abs` and compares their counts with those of
 //! `bench/abs/expected.tsv`. `mazurka-bench --costs` prints what the newer algorithms cost beside `optimal`
 //! and `naive`, `mazurka-bench --lengths` what a class of `reads-from` costs in longer and longer executions.
+//! `mazurka-bench --stored` prints what `convergent` keeps of each state, and fails if that is too much.
 //! `mazurka-bench --c-peers` runs C programs beside Nidhugg and GenMC, if these are installed.
 //! `mazurka-bench --papers` prints the tables of the papers beside what is done here (`docs/papers.md`).
 
@@ -15,6 +16,7 @@ mod c_peers;
 mod costs;
 mod lengths;
 mod steps;
+mod stored;
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -109,8 +111,16 @@ fn main() -> ExitCode {
                 return ExitCode::from(2);
             }
         }
-        ["--lengths"] => {
-            if let Err(wrong) = lengths::table() {
+        ["--stored"] => match stored::table() {
+            Ok(true) => {}
+            Ok(false) => return ExitCode::FAILURE,
+            Err(wrong) => {
+                eprintln!("mazurka-bench: {wrong}");
+                return ExitCode::from(2);
+            }
+        },
+        ["--lengths", ref figure @ ..] if figure.len() <= 1 => {
+            if let Err(wrong) = lengths::table(figure.first().copied()) {
                 eprintln!("mazurka-bench: {wrong}");
                 return ExitCode::from(2);
             }
@@ -123,7 +133,8 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: mazurka-bench [--instructions | --abs | --papers | --costs | --lengths | --c-peers]"
+                "usage: mazurka-bench [--instructions | --abs | --papers | --costs | --lengths [FIGURE.svg] | --stored | \
+                 --c-peers]"
             );
             return ExitCode::from(2);
         }

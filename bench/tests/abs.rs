@@ -10,14 +10,16 @@ use mazurka_explore::{Algorithm, Order};
 const MANY: u64 = 1_500;
 
 #[test]
-fn optimal_completes_each_trace_once_and_blocks_nothing() {
+fn each_trace_is_completed_once_and_nothing_is_blocked() {
     let rows = expected().expect("the table is of its form");
     assert!(rows.len() > 30, "{}", rows.len());
     for row in &rows {
         let orders = if row.executions <= MANY { 2 } else { 1 };
         for order in [Order::Natural, Order::Shuffled(1)].into_iter().take(orders) {
-            let found = run(row, Algorithm::Optimal, order).unwrap_or_else(|why| panic!("{row:?}: {why}"));
-            assert!(row.is(&found), "{row:?} {order:?}: {found:?}");
+            for algorithm in [Algorithm::Optimal, Algorithm::WakeUp] {
+                let found = run(row, algorithm, order).unwrap_or_else(|why| panic!("{row:?}: {why}"));
+                assert!(row.is(&found), "{row:?} {algorithm} {order:?}: {found:?}");
+            }
         }
     }
 }

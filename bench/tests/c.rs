@@ -130,7 +130,7 @@ fn brute_force_has_as_many_classes() {
         let Ok(truth) = truth(&program, Budget { executions: 50_000, steps: 200 }) else { continue };
         let classes = match row.algorithm {
             Algorithm::OptimalObservers => truth.observers.len(),
-            Algorithm::DataCentric => truth.reads_from.len(),
+            Algorithm::DataCentric | Algorithm::ReadsFrom => truth.reads_from.len(),
             _ => truth.mazurkiewicz.len(),
         };
         let what = format!("{} {} ({})", row.program, row.arguments, row.algorithm);
@@ -186,9 +186,13 @@ fn examples_do_what_they_say() {
             let built = build(&request, &stub_assembly())
                 .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             let program = load(&built, runtime::Options::default()).expect("it can be loaded");
-            for algorithm in
-                [Algorithm::Source, Algorithm::Optimal, Algorithm::OptimalObservers, Algorithm::DataCentric]
-            {
+            for algorithm in [
+                Algorithm::Source,
+                Algorithm::Optimal,
+                Algorithm::OptimalObservers,
+                Algorithm::DataCentric,
+                Algorithm::ReadsFrom,
+            ] {
                 let mut kinds = Kinds::default();
                 let summary = explore(&program, algorithm, &Options::default(), &mut kinds);
                 // Condition variables need to be run to know what they touch, so `source` says that it can't

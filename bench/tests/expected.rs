@@ -1,9 +1,10 @@
 //! The benchmark programs have exactly the counts of `bench/litmus/expected.tsv`.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use mazurka_explore::{Algorithm, Counts, NoMonitor, Options, Order, explore};
-use mazurka_litmus::{Source, compile, parse};
+use mazurka_explore::{Algorithm, Counts, Jobs, NoMonitor, Options, Order, explore, explore_jobs};
+use mazurka_litmus::{Litmus, Source, compile, parse};
 
 struct Row {
     program: String,
@@ -35,11 +36,15 @@ fn rows() -> Vec<Row> {
     lines.map(row).collect()
 }
 
-fn count(row: &Row, algorithm: Algorithm, order: Order) -> Counts {
+fn program(row: &Row) -> Litmus {
     let name = format!("{}.maz", row.program);
     let text = std::fs::read_to_string(directory().join(&name)).expect("the program is in the checkout");
     let source = Source { name, text };
-    let program = compile(&parse(&source).expect("it parses"), &source, &row.params).expect("it compiles");
+    compile(&parse(&source).expect("it parses"), &source, &row.params).expect("it compiles")
+}
+
+fn count(row: &Row, algorithm: Algorithm, order: Order) -> Counts {
+    let program = program(row);
     let summary = explore(&program, algorithm, &Options { order, ..Options::default() }, &mut NoMonitor);
     assert_eq!(summary.not_exhaustive, None, "{} {:?}", row.program, row.params);
     summary.counts
@@ -49,15 +54,39 @@ fn count(row: &Row, algorithm: Algorithm, order: Order) -> Counts {
 const MANY: u64 = 5_000;
 
 #[test]
-fn optimal_completes_each_trace_once_and_blocks_nothing() {
+fn each_trace_is_completed_once_and_nothing_is_blocked() {
     for row in rows() {
         let orders: &[u64] = if row.mazurkiewicz > MANY { &[0] } else { &[0, 1, 2] };
         for &seed in orders {
             let order = if seed == 0 { Order::Natural } else { Order::Shuffled(seed) };
-            let counts = count(&row, Algorithm::Optimal, order);
-            assert_eq!(counts.complete, row.mazurkiewicz, "{} {:?} {order:?}", row.program, row.params);
-            assert_eq!(counts.blocked, 0, "{} {:?} {order:?}", row.program, row.params);
+            for algorithm in [Algorithm::Optimal, Algorithm::WakeUp] {
+                let counts = count(&row, algorithm, order);
+                let case = format!("{} {:?} {algorithm} {order:?}", row.program, row.params);
+                assert_eq!((counts.complete, counts.blocked), (row.mazurkiewicz, 0), "{case}");
+            }
         }
+    }
+}
+
+/// A search by `wake-up` says the same whatever the number of workers.
+#[test]
+fn workers_find_what_one_finds() {
+    for row in rows().iter().filter(|row| row.mazurkiewicz <= MANY) {
+        let program = program(row);
+        let summaries = [1, 2, 4].map(|workers| {
+            let jobs = Jobs {
+                workers,
+                monitor: &|| NoMonitor,
+                collect: &mut |_| {},
+                begin_again: &mut || {},
+                watch: &mut |_, _| ControlFlow::Continue(()),
+            };
+            explore_jobs(&program, &Options::default(), jobs)
+        });
+        let case = format!("{} {:?}", row.program, row.params);
+        assert_eq!(summaries[0].counts.complete, row.mazurkiewicz, "{case}");
+        assert_eq!((&summaries[0].not_exhaustive, summaries[0].counts.blocked), (&None, 0), "{case}");
+        assert!(summaries.iter().all(|summary| *summary == summaries[0]), "{case}: {summaries:?}");
     }
 }
 

@@ -35,14 +35,16 @@ fn each_reads_from_class_is_completed_once_and_nothing_is_blocked() {
     assert!(checked > 150, "only {checked} searches");
 }
 
-/// The families of programs that have fewer classes than traces.
-const FEWER: [&str; 10] = [
+/// The families of programs that have fewer classes than traces: half of them. In the others some read tells every two
+/// orders of steps that depend on each other apart, so that a class is a trace.
+const FEWER: [&str; 11] = [
     "floating_read",
     "floating_read_assert",
     "lamport",
     "lastwrite",
     "lock",
     "opt_lock",
+    "parker",
     "read_then_write",
     "selective",
     "sigma",
@@ -52,20 +54,23 @@ const FEWER: [&str; 10] = [
 #[test]
 fn there_are_never_more_executions_than_under_optimal() {
     let table = std::fs::read_to_string(directory().join("expected.tsv")).expect("a table");
-    let mut fewer = std::collections::BTreeSet::new();
+    let (mut families, mut fewer) = (std::collections::BTreeSet::new(), std::collections::BTreeSet::new());
     for line in table.lines().skip(1) {
         let columns: Vec<&str> = line.split('\t').collect();
         let (name, params, optimal) = (columns[0], columns[1], columns[2].parse().expect("a number"));
+        families.insert(name);
         if optimal > MANY {
             continue;
         }
         let summary =
             explore(&program(name, params), Algorithm::ReadsFrom, &Options::default(), &mut NoMonitor);
         assert_eq!(summary.not_exhaustive, None, "{name} {params}");
-        assert!(summary.counts.complete <= optimal, "{name} {params}: {}", summary.counts.complete);
-        if summary.counts.complete < optimal {
+        let counts = summary.counts;
+        assert!(counts.complete + counts.blocked <= optimal, "{name} {params}: {counts:?}");
+        if counts.complete < optimal {
             fewer.insert(name);
         }
     }
     assert_eq!(fewer, FEWER.into());
+    assert!(2 * fewer.len() >= families.len(), "{} of {}", fewer.len(), families.len());
 }

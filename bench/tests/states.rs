@@ -69,3 +69,17 @@ fn observers_complete_each_class_once() {
         }
     }
 }
+
+/// What is below a state is told by what is there: it does not grow with what is still to be made, and is
+/// shared by the states that it is the same for.
+#[test]
+fn what_is_stored_of_a_state_stays_small() {
+    for (name, size, states, most) in [("fib", 7, 695, 4_000), ("pi", 10, 1046, 1_500)] {
+        let text = abs_programs::program(name, &[size]).expect("a program");
+        let program = program(&text, Settings::default());
+        let counts = explore(&program, Algorithm::Convergent, &Options::default(), &mut NoMonitor).counts;
+        assert_eq!((counts.complete, counts.states), (1, states), "{name}({size})");
+        let bytes = counts.state_memory / counts.states;
+        assert!(bytes < most, "{name}({size}): {bytes} bytes a state");
+    }
+}

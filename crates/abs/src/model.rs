@@ -176,10 +176,19 @@ pub struct Class {
     pub span: Span,
 }
 
+/// What kind of values a variable has, as far as that matters to those who compute with unknown ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    Int,
+    Bool,
+    Other,
+}
+
 /// A field.
 #[derive(Clone, Debug)]
 pub struct Field {
     pub name: String,
+    pub sort: Sort,
     pub span: Span,
 }
 
@@ -189,6 +198,8 @@ pub struct Method {
     pub name: String,
     pub class: ClassId,
     pub parameters: u32,
+    /// As many as there are parameters.
+    pub sorts: Vec<Sort>,
     pub body: Body,
     pub span: Span,
 }

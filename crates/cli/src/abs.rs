@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use clap::{CommandFactory, Parser};
-use mazurka_abs::model::SourceFile;
+use mazurka_abs::model::{Model, SourceFile};
 use mazurka_abs::{
     Abs, AwaitTrue, Dependence, Diagnostic, Dialect, ObjectOrder, Options, Settings, Source, TaskOrder,
     Uncaught, compile, place, render,
 };
-use mazurka_explore::{Algorithm, Published};
-use mazurka_report::Wording;
+use mazurka_constraints::Table;
+use mazurka_explore::{Algorithm, Options as Search, Published};
 use mazurka_report::json::FileError;
+use mazurka_report::{InternalError, Kept, Report, Subject, Watch, Wording, check_jobs, check_kept};
 
 use crate::error::CommandError;
 use crate::executions::ExecutionArgs;
@@ -77,6 +78,10 @@ impl front_end::FrontEnd for FrontEnd {
         AbsOptions::command()
     }
 
+    fn can_be_resumed(&self) -> bool {
+        true
+    }
+
     fn load(&self, request: &Request<'_>) -> Result<Loaded, CommandError> {
         let options =
             AbsOptions::try_parse_from(request.options).map_err(|error| CommandError::of_usage(&error))?;
@@ -100,13 +105,15 @@ impl front_end::FrontEnd for FrontEnd {
         if options.dead_variables {
             litmus::suits_dead_variables(request.algorithms)?;
         }
-        let program = Abs::new(model, settings);
-        Ok(Loaded::Here(Box::new(AbsTarget { program, executions: options.executions })))
+        let program = Abs::new(model.clone(), settings);
+        Ok(Loaded::Here(Box::new(AbsTarget { program, model, executions: options.executions })))
     }
 }
 
 struct AbsTarget {
     program: Abs,
+    /// What it was made from.
+    model: Model,
     executions: ExecutionArgs,
 }
 
@@ -115,6 +122,21 @@ impl Target for AbsTarget {
 
     fn program(&self) -> &Abs {
         &self.program
+    }
+
+    fn check_jobs(
+        &self,
+        subject: Subject,
+        options: &Search,
+        workers: usize,
+        watch: &mut Watch<'_>,
+        kept: Option<Kept<'_>>,
+    ) -> Option<Result<Report, InternalError>> {
+        let program = self.program();
+        Some(match kept {
+            Some(kept) => check_kept(program, subject, options, workers, watch, kept),
+            None => check_jobs(program, subject, options, workers, watch),
+        })
     }
 
     fn wording(&self) -> Wording {
@@ -127,6 +149,10 @@ impl Target for AbsTarget {
 
     fn refuses_data_centric(&self) -> Option<&'static str> {
         Some(NOT_DATA_CENTRIC)
+    }
+
+    fn constraints(&self, settings: &mazurka_constraints::Settings) -> Option<Table> {
+        Some(mazurka_abs::constraints(&self.model, settings))
     }
 }
 

@@ -20,6 +20,11 @@ fn guarantees(algorithm: Algorithm) -> Vec<String> {
         Algorithm::Naive => &[met, "each interleaving once"],
         Algorithm::Source => &[met, "no trace is completed twice"],
         Algorithm::Optimal => &[met, "each trace once, and nothing is blocked"],
+        Algorithm::WakeUp => &[
+            met,
+            "each trace once, and nothing is blocked",
+            "nothing is remembered but the schedules that are left to run",
+        ],
         Algorithm::OptimalObservers => &[
             "every failure and deadlock is met, but not every final value of shared variables",
             "each class once, and nothing is blocked",
@@ -28,7 +33,8 @@ fn guarantees(algorithm: Algorithm) -> Vec<String> {
         Algorithm::SourceContext => {
             &[met, "no trace is completed twice", "tested against brute force; there is no proof"]
         }
-        Algorithm::Convergent => &[met, "each final state once"],
+        Algorithm::SourceConstraints => &[met, "no trace is completed twice"],
+        Algorithm::Convergent | Algorithm::ConvergentConstraints => &[met, "each final state once"],
         Algorithm::DataCentric => &[
             "every failure and deadlock is met, but not every final value of shared variables",
             "each reads-from class once, if cycles of processes have at most two edges about variables that \
@@ -53,6 +59,7 @@ fn needs(algorithm: Algorithm) -> Vec<&'static str> {
         Need::Receives => {
             "to know what a receive would take: .maz programs tell, .abs, C and C++ have no receives"
         }
+        Need::Constraints => "to know when steps commute: .maz programs tell",
     };
     algorithm.needs().iter().map(words).collect()
 }

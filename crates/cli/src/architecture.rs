@@ -81,6 +81,7 @@ fn object(architecture: &Architecture) -> Value {
         "acyclic": architecture.acyclic,
         "all_but_two": architecture.all_but_two,
         "ordered": architecture.ordered,
+        "root": architecture.root,
         "guarantee": guarantee,
         "not_covered": architecture.uncovered,
         "executions": architecture.executions,

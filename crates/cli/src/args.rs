@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use mazurka_explore::{Algorithm, Limits, Options, Order, Published, UnknownAlgorithm};
+use mazurka_explore::{Algorithm, Limits, Options, Order, Published, Reduction, UnknownAlgorithm};
 
 use crate::executions::ExecutionArgs;
 use crate::front_end::FRONT_ENDS;
@@ -26,11 +26,15 @@ pub struct Cli {
 pub enum Command {
     /// Look for failures of a program: assertions, deadlocks and the like
     Check(CheckArgs),
+    /// Go on with a search that was ended, or killed, and that a journal was kept of (check --journal)
+    Resume(ResumeArgs),
     /// Run several algorithms on a program and print what each had to do
     Compare(CompareArgs),
     /// Tell which processes of a program share what, whether that forms cycles, and what follows for
     /// data-centric
     Architecture(ArchitectureArgs),
+    /// Tell when the steps of a program commute
+    Constraints(ConstraintsArgs),
     /// Read a program and print it
     Print(PrintArgs),
     /// List the algorithms: what each explores, needs and guarantees
@@ -53,9 +57,11 @@ impl Command {
     pub fn json(&self) -> bool {
         match self {
             Command::Check(arguments) => arguments.json,
+            Command::Resume(arguments) => arguments.json,
             Command::Compare(arguments) => arguments.json,
             Command::Algorithms(arguments) => arguments.json,
             Command::Architecture(arguments) => arguments.json,
+            Command::Constraints(arguments) => arguments.json,
             Command::Print(_) | Command::Completions(_) | Command::Man | Command::Cc(_) | Command::Cxx(_) => {
                 false
             }
@@ -66,6 +72,7 @@ impl Command {
     pub fn talk(&self) -> TalkArgs {
         match self {
             Command::Check(arguments) => arguments.talk,
+            Command::Resume(arguments) => arguments.talk,
             Command::Compare(arguments) => arguments.talk,
             _ => TalkArgs::default(),
         }
@@ -113,6 +120,16 @@ pub struct CheckArgs {
     #[arg(long)]
     pub keep_going: bool,
 
+    /// With wake-up, search with so many workers (.maz and .abs; default: one for each core). The report is the
+    /// same for any number; the other algorithms use one core
+    #[arg(long, value_name = "N", value_parser = workers)]
+    pub jobs: Option<usize>,
+
+    /// With wake-up, keep a journal of the search in this file (.maz and .abs), so that mazurka resume can go on with
+    /// it; the environment variable MAZURKA_JOURNAL names one too
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub journal: Option<PathBuf>,
+
     /// When to stop early.
     #[command(flatten)]
     pub limits: LimitArgs,
@@ -138,6 +155,43 @@ pub struct CheckArgs {
     pub front_end: Vec<String>,
 }
 
+/// Arguments of `resume`.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
+pub struct ResumeArgs {
+    /// The journal, which says what is searched and how
+    #[arg(value_name = "JOURNAL", value_hint = ValueHint::FilePath)]
+    pub journal: PathBuf,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// How to talk to people.
+    #[command(flatten)]
+    pub talk: TalkArgs,
+
+    /// Search with so many workers (default: one for each core)
+    #[arg(long, value_name = "N", value_parser = workers)]
+    pub jobs: Option<usize>,
+
+    /// Stop after this many seconds
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
+    pub timeout: Option<Duration>,
+
+    /// Show every step of a long execution
+    #[arg(long)]
+    pub full_trace: bool,
+}
+
+/// A number of workers.
+fn workers(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(workers) if (1..=1024).contains(&workers) => Ok(workers),
+        _ => Err("expected a number from 1 to 1024".to_owned()),
+    }
+}
+
 /// How `check` searches if nobody says otherwise.
 pub const DEFAULT_ALGORITHM: Algorithm = Algorithm::Optimal;
 
@@ -156,7 +210,7 @@ pub struct CompareArgs {
 
     /// Which algorithms, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = AlgorithmName,
-          default_value = "naive,source,optimal", hide_possible_values = true)]
+          default_value = "naive,source,optimal,reads-from", hide_possible_values = true)]
     pub algorithms: Vec<String>,
 
     /// Set a parameter of a .maz or .abs program; once for each. n=2..7 (7 included) or n=2,4,8 compares with
@@ -220,6 +274,46 @@ pub struct ArchitectureArgs {
     /// Options for the front end, after --: listed below; for C those of the compiler too
     #[arg(last = true, value_name = "FRONT-END OPTIONS")]
     pub front_end: Vec<String>,
+}
+
+/// Arguments of `constraints`.
+#[derive(Debug, Args)]
+#[command(after_help = after_help())]
+pub struct ConstraintsArgs {
+    /// The program: a .maz file, or the .abs files of one program
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+
+    /// Set a parameter of the program; once for each
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    pub params: Vec<String>,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// Who solves formulas: own (the procedure that is built in), z3 or cvc5, if installed
+    #[arg(long, value_name = "NAME", default_value = "own", hide_possible_values = true)]
+    pub solver: SolverName,
+
+    /// Ask the built-in procedure and a program (z3 unless --solver says otherwise), and compare
+    #[arg(long)]
+    pub cross_check: bool,
+
+    /// Options for the front end, after --: listed below
+    #[arg(last = true, value_name = "FRONT-END OPTIONS")]
+    pub front_end: Vec<String>,
+}
+
+/// Who solves formulas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SolverName {
+    /// The procedure that is built in.
+    Own,
+    /// Z3, a program.
+    Z3,
+    /// cvc5, a program.
+    Cvc5,
 }
 
 /// Arguments of `cc` and `c++`.
@@ -291,7 +385,7 @@ impl TypedValueParser for AlgorithmName {
 const MEMORY: u64 = 4 << 30;
 
 /// When to stop early, and in which order to go.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct LimitArgs {
     /// Stop after this many seconds (of each algorithm, in compare)
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
@@ -316,6 +410,11 @@ pub struct LimitArgs {
     /// With reads-from: executions that leave memory in different ways are different
     #[arg(long)]
     pub observe_memory: bool,
+
+    /// With data-centric, where processes form cycles: order the writes of some locations (locks), or all that any
+    /// but the first process do to them (star) [default: locks]
+    #[arg(long, value_name = "KIND", value_parser = reduction, hide_possible_values = true)]
+    pub reduction: Option<Reduction>,
 
     /// Try processes and choices in an order drawn from this number
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -343,7 +442,14 @@ impl LimitArgs {
             unroll: self.max_unroll.map_or(Limits::default().unroll, |rounds| rounds as usize),
         };
         let order = self.seed.map_or(Order::Natural, Order::Shuffled);
-        Options { order, limits, keep_going, observe_memory: self.observe_memory, ..Options::default() }
+        Options {
+            order,
+            limits,
+            keep_going,
+            observe_memory: self.observe_memory,
+            reduction: self.reduction.unwrap_or_default(),
+            ..Options::default()
+        }
     }
 }
 
@@ -393,6 +499,14 @@ pub fn algorithms(name: &str, as_published: bool) -> Result<Vec<Algorithm>, Unkn
         Ok(sound) => Ok([vec![sound], published].concat()),
         Err(_) if !published.is_empty() => Ok(published),
         Err(unknown) => Err(unknown),
+    }
+}
+
+fn reduction(text: &str) -> Result<Reduction, String> {
+    match text {
+        "locks" => Ok(Reduction::Locks),
+        "star" => Ok(Reduction::Star),
+        _ => Err("it is locks or star".to_owned()),
     }
 }
 

@@ -1,36 +1,53 @@
 //! `mazurka check`: looks for failures of a program.
 
+use std::cell::RefCell;
+use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::thread::available_parallelism;
 
 use mazurka_explore::{Algorithm, Limits, Published};
 use mazurka_program::Schedule;
 use mazurka_report::json::ErrorKind;
 use mazurka_report::{
-    Recorder, Report, Subject, TextOptions, brief_text, check_observed, check_schedule, json, text,
+    self as report, Recorder, Report, Subject, TextOptions, brief_text, check_observed, check_schedule, json,
+    text,
 };
 
 use crate::args::{CheckArgs, LimitArgs, algorithm};
 use crate::error::CommandError;
 use crate::executions::ExecutionArgs;
 use crate::front_end::{self, Loaded, Request, Target};
+use crate::journal::Kept;
 use crate::native::Worker;
-use crate::{input, interrupt, output, parameters};
+use crate::{input, interrupt, journal, output, parameters};
 
 /// Checks, reports, and gives the exit status.
 pub fn run(arguments: &CheckArgs, worker: Option<&Worker>) -> Result<u8, CommandError> {
+    search(arguments, worker, None)
+}
+
+/// Goes on with a search that was kept.
+pub fn run_kept(arguments: &CheckArgs, kept: Kept) -> Result<u8, CommandError> {
+    search(arguments, None, Some(kept))
+}
+
+fn search(
+    arguments: &CheckArgs,
+    worker: Option<&Worker>,
+    mut kept: Option<Kept>,
+) -> Result<u8, CommandError> {
     let front_end = front_end::of_files(&arguments.files)?;
     // Whatever can be refused without looking at the program is.
-    let algorithm = match arguments.as_published {
-        None => algorithm(&arguments.algorithm).map_err(CommandError::unsupported)?,
-        Some(version) => {
-            let form = Published::of(&arguments.algorithm, version).map_err(CommandError::unsupported)?;
-            Algorithm::Published(form)
-        }
-    };
+    let algorithm = algorithm_of(arguments)?;
+    let journal = journal::asked_for(arguments).filter(|_| kept.is_none());
+    if let Some(path) = &journal {
+        journal::refuse(path, arguments, front_end, algorithm)?;
+    }
     let schedule = arguments.replay.as_deref().map(|text| schedule(text, &arguments.limits)).transpose()?;
     arguments.executions.refuse_unwritable()?;
     let options = parameters::one_program(front_end, &arguments.params, &arguments.front_end)?;
+    let header = journal.is_some().then(|| journal::header(arguments, &options)).transpose()?;
     let request = Request {
         files: &arguments.files,
         options: &options,
@@ -43,9 +60,28 @@ pub fn run(arguments: &CheckArgs, worker: Option<&Worker>) -> Result<u8, Command
         Loaded::Elsewhere(status) => return Ok(status),
     };
     refuse_told_quietly(arguments, &target.executions())?;
-    let report = target.check(&Check { algorithm, schedule, arguments, worker, options: &options })?;
+    if let Some(header) = header.as_ref().or(kept.as_ref().map(|kept| &kept.header)) {
+        journal::refuse_changed(header, arguments, &options)?;
+    }
+    if let (Some(path), Some(header)) = (journal, header) {
+        journal::refuse_stories(&target.executions())?;
+        kept = Some(journal::begin(&path, header)?);
+    }
+    let kept = RefCell::new(kept);
+    let report = target.check(&Check { algorithm, schedule, arguments, worker, options: &options, kept })?;
     output::stdout(&written(&report, arguments, worker))?;
     Ok(report.verdict().exit_status())
+}
+
+/// How to search.
+fn algorithm_of(arguments: &CheckArgs) -> Result<Algorithm, CommandError> {
+    match arguments.as_published {
+        None => algorithm(&arguments.algorithm).map_err(CommandError::unsupported),
+        Some(version) => {
+            let form = Published::of(&arguments.algorithm, version).map_err(CommandError::unsupported)?;
+            Ok(Algorithm::Published(form))
+        }
+    }
 }
 
 /// Who asks for a story can't ask for silence.
@@ -73,6 +109,8 @@ pub struct Check<'a> {
     /// The options of the front end.
     options: &'a [String],
     worker: Option<&'a Worker>,
+    /// The journal of the search, if there is one.
+    kept: RefCell<Option<Kept>>,
 }
 
 impl Check<'_> {
@@ -122,6 +160,17 @@ impl Check<'_> {
             }
         };
         let _interruptible = interrupt::listen();
+        let jobs = self.arguments.jobs.unwrap_or_else(|| available_parallelism().map_or(1, NonZero::get));
+        // Who wants to know of every execution is told of them one after the other.
+        let executions = self.arguments.executions.clone().and(target.executions());
+        let (mut keeper, before) = self.kept.take().map(|kept| (kept.keeper, kept.before)).unzip();
+        let kept = keeper.as_mut().zip(before).map(|(keeper, before)| report::Kept { before, keeper });
+        if self.algorithm == Algorithm::WakeUp
+            && executions.given().is_none()
+            && let Some(report) = target.check_jobs(subject.clone(), &options, jobs, &mut watch, kept)
+        {
+            return report.map_err(CommandError::internal);
+        }
         let watch = Some(&mut watch as &mut _);
         check_observed(target.program(), subject, self.algorithm, &options, watch, recorder)
             .map_err(CommandError::internal)

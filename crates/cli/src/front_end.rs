@@ -4,9 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
+use mazurka_constraints::{Settings, Table};
 use mazurka_explore::{Algorithm, Limits, Options};
 use mazurka_program::{Explain, Program};
-use mazurka_report::{Architecture, ComparisonRow, Report, Wording};
+use mazurka_report::{Architecture, ComparisonRow, InternalError, Kept, Report, Subject, Watch, Wording};
 
 use crate::args::LimitArgs;
 use crate::check::Check;
@@ -35,6 +36,11 @@ pub trait FrontEnd: Sync {
 
     /// Its options, which come after `--`.
     fn options(&self) -> clap::Command;
+
+    /// Whether a search of its programs can be gone on with by another process.
+    fn can_be_resumed(&self) -> bool {
+        false
+    }
 
     /// Loads a program, if it suits the algorithms.
     fn load(&self, request: &Request<'_>) -> Result<Loaded, CommandError>;
@@ -92,8 +98,25 @@ pub trait Target {
         None
     }
 
+    /// When its steps commute, if the front end can tell.
+    fn constraints(&self, _settings: &Settings) -> Option<Table> {
+        None
+    }
+
     /// Called before each search. Front ends whose steps take no time to speak of need not know of limits.
     fn limit(&self, _limits: &Limits) {}
+
+    /// Searches by `wake-up` with so many workers, and from what was kept, if executions of it can be run beside each other.
+    fn check_jobs(
+        &self,
+        _subject: Subject,
+        _options: &Options,
+        _workers: usize,
+        _watch: &mut Watch<'_>,
+        _kept: Option<Kept<'_>>,
+    ) -> Option<Result<Report, InternalError>> {
+        None
+    }
 
     /// Why a search that came to its end has not looked at everything all the same, if it has not.
     fn left_out(&self) -> Option<String> {
@@ -117,6 +140,9 @@ pub trait AnyTarget {
     /// Runs one algorithm on it, for a comparison.
     fn compare(&self, algorithm: Algorithm, options: &Options) -> ComparisonRow;
 
+    /// As [`Target::constraints`].
+    fn constraints(&self, settings: &Settings) -> Option<Table>;
+
     /// What its processes share.
     fn architecture(&self, name: String, options: &Options) -> Architecture;
 }
@@ -132,6 +158,10 @@ impl<T: Target> AnyTarget for T {
 
     fn compare(&self, algorithm: Algorithm, options: &Options) -> ComparisonRow {
         compare::row(self, algorithm, options)
+    }
+
+    fn constraints(&self, settings: &Settings) -> Option<Table> {
+        Target::constraints(self, settings)
     }
 
     fn architecture(&self, name: String, options: &Options) -> Architecture {

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use clap::{CommandFactory, Parser};
-use mazurka_explore::Algorithm;
+use mazurka_constraints::{Settings, Table};
+use mazurka_explore::{Algorithm, Options};
 use mazurka_litmus::ast::{Ast, Item};
 use mazurka_litmus::{Diagnostic, Litmus, Source, compile, parse, place, print_expr, render};
 use mazurka_report::json::FileError;
+use mazurka_report::{InternalError, Kept, Report, Subject, Watch, check_jobs, check_kept};
 
 use crate::error::CommandError;
 use crate::front_end::{self, Loaded, Request, Target};
@@ -46,6 +48,10 @@ impl front_end::FrontEnd for FrontEnd {
         LitmusOptions::command()
     }
 
+    fn can_be_resumed(&self) -> bool {
+        true
+    }
+
     fn load(&self, request: &Request<'_>) -> Result<Loaded, CommandError> {
         let LitmusOptions { params, dead_variables } =
             LitmusOptions::try_parse_from(request.options).map_err(|error| CommandError::of_usage(&error))?;
@@ -75,6 +81,25 @@ impl Target for LitmusTarget {
 
     fn program(&self) -> &Litmus {
         &self.0
+    }
+
+    fn check_jobs(
+        &self,
+        subject: Subject,
+        options: &Options,
+        workers: usize,
+        watch: &mut Watch<'_>,
+        kept: Option<Kept<'_>>,
+    ) -> Option<Result<Report, InternalError>> {
+        let program = self.program();
+        Some(match kept {
+            Some(kept) => check_kept(program, subject, options, workers, watch, kept),
+            None => check_jobs(program, subject, options, workers, watch),
+        })
+    }
+
+    fn constraints(&self, settings: &Settings) -> Option<Table> {
+        Some(self.0.constraints(settings))
     }
 }
 

@@ -13,12 +13,14 @@ mod check;
 mod compare;
 mod compile_commands;
 mod completions;
+mod constraints;
 mod error;
 mod executions;
 mod front_end;
 mod guard;
 mod input;
 mod interrupt;
+mod journal;
 mod litmus;
 mod man;
 mod native;
@@ -54,8 +56,10 @@ fn main() -> ExitCode {
 fn run(command: &Command, worker: Option<&Worker>) -> Result<u8, CommandError> {
     match command {
         Command::Check(arguments) => check::run(arguments, worker),
+        Command::Resume(arguments) => journal::resume(arguments),
         Command::Compare(arguments) => compare::run(arguments, worker),
         Command::Architecture(arguments) => architecture::run(arguments, worker),
+        Command::Constraints(arguments) => constraints::run(arguments, worker),
         Command::Print(arguments) => print::run(arguments),
         Command::Algorithms(arguments) => algorithms::run(arguments),
         Command::Completions(arguments) => completions::run(arguments),

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
-use mazurka_explore::{Algorithm, Limits};
+use mazurka_explore::{Algorithm, Limits, Need};
 use mazurka_native::driver::{
     BuildError, Built, Driver, Request as Sources, Unit, build, compile_as_asked, is_made_by_build,
 };
@@ -274,12 +274,18 @@ impl Target for NativeTarget {
 
 /// Refuses an algorithm that C and C++ can't have, before anything is compiled.
 fn suit(algorithm: Algorithm) -> Result<(), CommandError> {
-    if !algorithm.compares_states() {
+    let knows_commuting = |algorithm: Algorithm| algorithm.needs().contains(&Need::Constraints);
+    let cannot = if algorithm.compares_states() {
+        "compares states, which can't be done"
+    } else if knows_commuting(algorithm) {
+        "has to know when steps commute, which can't be told"
+    } else {
         return Ok(());
-    }
-    let others = Algorithm::ALL.into_iter().filter(|other| !other.compares_states());
+    };
+    let others = Algorithm::ALL.into_iter();
+    let others = others.filter(|&other| !other.compares_states() && !knows_commuting(other));
     Err(CommandError::unsupported(format!(
-        "{algorithm} compares states, which can't be done for C and C++; there are {}",
+        "{algorithm} {cannot} for C and C++; there are {}",
         Algorithm::list(others)
     )))
 }

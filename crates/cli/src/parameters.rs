@@ -45,6 +45,7 @@ pub fn instances(
     after: &[String],
 ) -> Result<Vec<Instance>, CommandError> {
     if !has_parameters(front_end) {
+        refuse_ranges_of_macros(after)?;
         let plain = Instance { options: after.to_vec(), ..Instance::default() };
         return if before.is_empty() { Ok(vec![plain]) } else { Err(no_parameters()) };
     }
@@ -146,6 +147,24 @@ fn has_parameters(front_end: &dyn FrontEnd) -> bool {
     front_end.options().get_arguments().any(|option| option.get_long() == OPTION.strip_prefix("--"))
 }
 
+/// A macro with a range for a value would be what no program means: it is no number of C.
+fn refuse_ranges_of_macros(after: &[String]) -> Result<(), CommandError> {
+    let is_range = |word: &&String| {
+        let value = word.trim_start_matches("-D").split_once('=').map(|definition| definition.1);
+        value.is_some_and(|list| list.contains("..") && list.split(',').all(|part| range(part).is_some()))
+    };
+    let macros = after
+        .iter()
+        .enumerate()
+        .filter(|(at, word)| word.starts_with("-D") || (*at > 0 && after[at - 1] == "-D"));
+    match macros.map(|(_, word)| word).find(is_range) {
+        None => Ok(()),
+        Some(word) => Err(CommandError::unsupported(format!(
+            "{word}: C and C++ are compared with one value of a macro at a time; ranges are for {OPTION}"
+        ))),
+    }
+}
+
 fn no_parameters() -> CommandError {
     let kinds = FRONT_ENDS.iter().filter(|front_end| has_parameters(**front_end));
     let kinds: Vec<String> = kinds.map(|front_end| format!(".{}", front_end.extensions()[0])).collect();
@@ -211,6 +230,12 @@ mod tests {
         }
         // A compiler has an option of that name.
         let after = strings(&["--param", "max-unroll-times=2..3"]);
+        assert_eq!(one_program(&native::FrontEnd, &[], &after).unwrap(), after);
+        for after in [&["-DN=2..4"][..], &["-O1", "-D", "N=1..2,7"]] {
+            let wrong = one_program(&native::FrontEnd, &[], &strings(after)).unwrap_err();
+            assert!(wrong.message().ends_with("with one value of a macro at a time; ranges are for --param"));
+        }
+        let after = strings(&["-DLIST=1,2", "-DTEXT=a..b", "-D", "ON", "x=1..2"]);
         assert_eq!(one_program(&native::FrontEnd, &[], &after).unwrap(), after);
         let wrong = one_program(&native::FrontEnd, &strings(&["n=2"]), &[]).unwrap_err();
         assert_eq!(

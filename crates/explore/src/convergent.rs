@@ -22,8 +22,10 @@
 //! that is being explored is not explored within itself; there are as many complete and assumed executions as
 //! final states.
 
+mod constraints;
 mod cyclic;
 mod guess;
+mod intern;
 mod records;
 mod renaming;
 mod store;
@@ -31,18 +33,18 @@ mod store;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use mazurka_program::{Location, ProcessId, ProcessSet, Renamed};
+use mazurka_program::{Location, ProcessId, ProcessSet, Renamed, Thing};
 
 use crate::frame::Search;
 use crate::livelock::some_go_round;
 use crate::walk::Walk;
 use crate::{Ending, NotExhaustive, Order, Summary};
 use guess::{Guesses, Here};
-use records::{Record, RecordId, RecordSet, Records, members};
+pub(crate) use intern::pack;
+use records::{Record, RecordId, RecordSet, Records, Sets, members};
 pub(crate) use renaming::comparable_state;
-use renaming::{Canon, StateNames};
-pub(crate) use store::pack;
-use store::{StateId, Store};
+use renaming::{Renamer, StateNames, ThingsId, named_state};
+use store::{Below, StateId, Store};
 
 /// How many steps are run ahead of the search.
 const SCOUTED: usize = 10_000;
@@ -62,15 +64,35 @@ crate::rules::switches! {
         /// `convergent` explores those who can create or enable a process that is needed; taken out, it
         /// forgets them.
         need_enablers,
+        /// `convergent+constraints` takes steps to commute if they do so in all states that can be reached;
+        /// taken out, if they do so in the present one.
+        uniformly,
+        /// `convergent+constraints` lets a process come before the step that it waited for, if others that
+        /// commute with that step may enable it; taken out, it does not.
+        enabled_by_others,
+        /// `convergent+constraints` puts to sleep by what steps touch; taken out, a step that commutes with a
+        /// sleeper's does not wake it.
+        wake_by_footprints,
     }
 }
 
-pub(crate) fn search(mut walk: Walk<'_>) -> Summary {
+pub(crate) fn search(walk: Walk<'_>) -> Summary {
+    search_with(walk, false)
+}
+
+/// `convergent+constraints`: see [`constraints`].
+pub(crate) fn search_with_constraints(walk: Walk<'_>) -> Summary {
+    search_with(walk, true)
+}
+
+fn search_with(mut walk: Walk<'_>, constrained: bool) -> Summary {
     walk.ignore_rounds();
     let search = ConvergentSearch {
         walk,
+        constrained,
         records: Records::default(),
-        canon: Canon::default(),
+        sets: Sets::default(),
+        renamer: Renamer::default(),
         present: Renamed::default(),
         store: Store::default(),
         finals: HashSet::new(),
@@ -113,8 +135,10 @@ struct Node {
     outcomes: Option<RecordId>,
     /// What the outcome did that is being explored.
     step: Option<RecordId>,
-    /// `R`: the records of what lies below.
+    /// `R`: the records of what lies below, as they are seen from here.
     records: RecordSet,
+    /// Whether one speaks of something that it should not.
+    is_odd: bool,
 }
 
 impl Node {
@@ -130,8 +154,12 @@ impl Node {
 
 struct ConvergentSearch<'a> {
     walk: Walk<'a>,
+    /// Whether constraints are asked.
+    constrained: bool,
     records: Records,
-    canon: Canon,
+    /// The sets of records that are kept.
+    sets: Sets,
+    renamer: Renamer,
     /// The present state.
     present: Renamed,
     store: Store,
@@ -164,7 +192,8 @@ impl<'a> Search<'a> for ConvergentSearch<'a> {
     }
 
     fn memory(&mut self) -> usize {
-        let states = self.store.memory() + self.records.memory() + self.canon.memory() + self.finals_memory;
+        let records = self.records.memory() + self.sets.memory() + self.renamer.memory();
+        let states = self.store.memory() + records + self.finals_memory;
         self.walk.counts.state_memory = states as u64;
         states + self.nodes.capacity() * size_of::<Node>()
     }
@@ -177,8 +206,9 @@ impl ConvergentSearch<'_> {
             && self.walk.trace.len() < SCOUTED
             && let Some(process) = self.walk.pick(|_| true)
         {
+            let block = self.block(process);
             self.walk.try_step(process, 0)?;
-            let record = self.records.number(Record::of(process, self.walk.label()));
+            let record = self.records.number(Record::of(process, block, self.walk.label()));
             self.guesses.learn(&self.walk.trace, record);
         }
         self.walk.back_to(0);
@@ -228,8 +258,10 @@ impl ConvergentSearch<'_> {
 
     /// Takes a step, and enters the node behind it.
     fn take(&mut self, process: ProcessId, choice: u32) -> ControlFlow<()> {
+        let block = self.block(process);
+        let commuting = self.commuting_sleepers(process);
         self.walk.step(process, choice)?;
-        let step = self.records.number(Record::of(process, self.walk.label()));
+        let step = self.records.number(Record::of(process, block, self.walk.label()));
         self.guesses.learn(&self.walk.trace, step);
         let node = self.nodes.last_mut().expect("the node that the step leaves");
         node.outcomes = Some(match node.outcomes {
@@ -237,7 +269,7 @@ impl ConvergentSearch<'_> {
             Some(others) => self.records.joined(others, step),
         });
         node.step = Some(step);
-        let asleep = self.asleep_behind(process, step);
+        let asleep = self.asleep_behind(process, step, &commuting);
         if self.walk.progress_due {
             let branches = self.nodes.iter().map(|node| (node.explored.len(), node.persistent.len()));
             self.walk.report_progress(branches)?;
@@ -246,12 +278,14 @@ impl ConvergentSearch<'_> {
     }
 
     /// `Z'`: of those that sleep or have been explored, those that the step does not wake.
-    fn asleep_behind(&self, process: ProcessId, step: RecordId) -> Vec<Sleeper> {
+    fn asleep_behind(&self, process: ProcessId, step: RecordId, commuting: &ProcessSet) -> Vec<Sleeper> {
         let node = self.nodes.last().expect("the node that the step leaves");
         let mut asleep = Vec::new();
         for &sleeper in node.explored.iter().chain(&node.asleep) {
             let known = asleep.iter().any(|other: &Sleeper| other.process == sleeper.process);
-            let wakes = self.walk.options.rules.shared.wake && self.records.dependent(sleeper.step, step);
+            let wakes = self.walk.options.rules.shared.wake
+                && self.records.dependent(sleeper.step, step)
+                && !commuting.contains(sleeper.process);
             if sleeper.process != process && !known && !wakes {
                 asleep.push(sleeper);
             }
@@ -264,7 +298,7 @@ impl ConvergentSearch<'_> {
     /// it.
     fn enter(&mut self, asleep: Vec<Sleeper>) -> ControlFlow<()> {
         let state = self.number_state()?;
-        let names = self.walk.run.renaming().is_some().then(|| StateNames::new(&mut self.present));
+        let names = self.renames().then(|| StateNames::new(&mut self.present));
         #[cfg(debug_assertions)]
         {
             let enabled = self.walk.enabled().iter();
@@ -278,7 +312,7 @@ impl ConvergentSearch<'_> {
             self.walk.counts.merges += 1;
             self.walk.end(Ending::Blocked)?;
             let merged_conflicts = self.walk.options.rules.convergent.merged_conflicts;
-            self.close_edge(if merged_conflicts { records.words() } else { &[] });
+            self.close_edge(if merged_conflicts { records.words() } else { &[] }, names.as_ref());
             return ControlFlow::Continue(());
         }
         if self.store.is_open(state) {
@@ -290,7 +324,7 @@ impl ConvergentSearch<'_> {
         }
         if self.walk.too_deep() && !self.walk.enabled().is_empty() {
             self.walk.end(Ending::Cut)?;
-            self.close_edge(&[]);
+            self.close_edge(&[], names.as_ref());
             return ControlFlow::Continue(());
         }
         self.open(state, names, asleep)
@@ -298,7 +332,11 @@ impl ConvergentSearch<'_> {
 
     /// The number of the present state.
     fn number_state(&mut self) -> ControlFlow<(), StateId> {
-        if !comparable_state(&mut *self.walk.run, &mut self.present) {
+        let told = match self.constrained {
+            true => named_state(&*self.walk.run, &mut self.present.list),
+            false => comparable_state(&mut *self.walk.run, &mut self.present),
+        };
+        if !told {
             self.walk.stop(NotExhaustive::Internal("the front end has no states with names"))?;
         }
         self.present.list.push(i64::from(self.walk.run.assumed()));
@@ -319,15 +357,18 @@ impl ConvergentSearch<'_> {
         let any = !self.walk.options.rules.convergent.merge_asleep;
         let asleep: ProcessSet =
             asleep.iter().filter_map(|sleeper| own_name(names, sleeper.process)).collect();
-        let records = self.store.finished(state, |process| any || asleep.contains(process))?;
-        match (names, self.walk.run.renaming()) {
-            (Some(names), Some(run)) => self.canon.read(run, names, &mut self.records, &records),
+        let below = self.store.finished(state, |process| any || asleep.contains(process))?;
+        let members = self.sets.members(below.records);
+        Some(match (names, self.walk.run.renaming()) {
+            (Some(names), Some(run)) => {
+                self.renamer.read(run, (below.things, names), &mut self.records, members)
+            }
             _ => {
                 let mut set = RecordSet::default();
-                set.add_all(&records);
-                Some(set)
+                members.for_each(|record| set.insert(record));
+                set
             }
-        }
+        })
     }
 
     /// Begins to explore a state.
@@ -350,6 +391,7 @@ impl ConvergentSearch<'_> {
             outcomes: None,
             step: None,
             records: RecordSet::default(),
+            is_odd: false,
         };
         match self.first(&node) {
             Some(process) => node.persistent.push(process),
@@ -363,11 +405,15 @@ impl ConvergentSearch<'_> {
     /// Nobody is awake: the execution ends here. What is pending is recorded, for it may conflict with what
     /// was done above.
     fn end_at(&mut self, node: &mut Node) -> ControlFlow<()> {
-        node.asleep.iter().for_each(|sleeper| node.records.insert(sleeper.step));
+        for at in 0..node.asleep.len() {
+            let step = node.asleep[at].step;
+            self.record(node, step, None);
+        }
         if self.walk.options.rules.shared.waiting_races {
             for &(process, guard) in &node.waiting {
                 if let Some(guard) = guard {
-                    node.records.insert(self.records.number(Record::waiting(process, guard)));
+                    let block = self.block(process);
+                    node.records.insert(self.records.number(Record::waiting(process, block, guard)));
                 }
             }
         }
@@ -402,36 +448,56 @@ impl ConvergentSearch<'_> {
         let node = self.nodes.pop().expect("a node to leave");
         let names = node.names.as_ref();
         let below = node.records.words();
-        let records = match (names, self.walk.run.renaming()) {
-            (Some(names), Some(run)) => self.canon.store(run, names, &self.records, below),
-            _ => Some(self.records.keep(&node.records)),
-        };
+        let records = self.sets.keep(members(below));
+        let things = names.map_or(ThingsId::default(), |names| self.renamer.keep(names));
         let asleep = node.asleep.iter().map(|sleeper| own_name(names, sleeper.process));
-        match (asleep.collect::<Option<_>>(), records) {
-            (Some(asleep), Some(records)) => self.store.finish(node.state, asleep, records),
+        match asleep.collect::<Option<_>>() {
+            Some(asleep) if !node.is_odd => {
+                self.store.finish(node.state, asleep, Below { records, things });
+            }
             _ => self.store.close(node.state),
         }
-        self.close_edge(below);
+        self.close_edge(below, names.filter(|_| !node.is_odd));
         // What is known of a state may take longer to write down than many steps.
         self.walk.worked(below.len());
         if self.walk.look_is_due() { self.walk.look_between() } else { ControlFlow::Continue(()) }
     }
 
     /// What lies behind the last step of the last node is known: `T` grows by those whose steps there
-    /// conflict with it.
-    fn close_edge(&mut self, below: &[u64]) {
+    /// conflict with it. `names` are those of the state behind the step, if what is below speaks of nothing
+    /// else.
+    fn close_edge(&mut self, below: &[u64], names: Option<&StateNames>) {
         let Some(level) = self.nodes.len().checked_sub(1) else { return };
         let Some(step) = self.nodes[level].step else { return };
         let mut asked = ProcessSet::new();
-        for record in self.records.reversible(below, step) {
-            let process = self.records.get(record).process;
-            if !self.waits_for(level, process, step) {
-                self.need(level, process, below, &mut asked);
-            }
+        for process in self.conflicts(level, step, below) {
+            self.need(level, process, below, &mut asked);
         }
-        let node = &mut self.nodes[level];
-        node.records.add_all(below);
-        node.records.insert(step);
+        let Some(mut node) = self.nodes.pop() else { return };
+        let made = names.zip(node.names.as_ref()).map(|(behind, here)| behind.beyond(here));
+        if node.names.is_none() || made.as_ref().is_some_and(Vec::is_empty) {
+            node.records.add_all(below);
+        } else {
+            members(below).for_each(|record| self.record(&mut node, record, made.as_deref()));
+        }
+        self.record(&mut node, step, None);
+        self.nodes.push(node);
+    }
+
+    /// Adds a record to those of a node, as it is seen from there. If only some things that it may speak of are
+    /// not there, these are `made`.
+    fn record(&mut self, node: &mut Node, record: RecordId, made: Option<&[Thing]>) {
+        let (Some(names), Some(run)) = (&node.names, self.walk.run.renaming()) else {
+            return node.records.insert(record);
+        };
+        if made.is_some_and(|made| !self.renamer.speaks_of(run, &self.records, record, made)) {
+            return node.records.insert(record);
+        }
+        let waits = |process| node.waiting.iter().any(|(waiting, _)| *waiting == process);
+        let lives = |process| node.enabled.contains(process) || waits(process);
+        let seen = self.renamer.seen(run, (names, lives), &mut self.records, record);
+        node.is_odd |= seen.is_none();
+        node.records.insert(seen.unwrap_or(record));
     }
 
     /// Whether a process waits at a node for a guard that the step writes. Then its next step can't come
@@ -477,7 +543,8 @@ impl ConvergentSearch<'_> {
     fn enablers(&self, level: usize, q: ProcessId, below: &[u64], found: &mut Vec<ProcessId>) {
         let waiting = self.nodes[level].waiting.iter().find(|(process, _)| *process == q);
         let mut awaited: Vec<Location> = waiting.and_then(|(_, guard)| *guard).into_iter().collect();
-        let of_q = members(below).map(|record| self.records.get(record)).filter(|record| record.process == q);
+        let of_q = members(below).map(|record| self.records.get(record));
+        let of_q = of_q.filter(|record| record.process == q && !record.of_descendant);
         of_q.for_each(|record| awaited.extend_from_slice(&record.waited_for));
         // A process that waits for we don't know what may be enabled by anybody.
         let anybody = waiting.is_some() && awaited.is_empty();

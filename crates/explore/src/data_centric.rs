@@ -4,7 +4,7 @@
 //! Two executions are equivalent if they have the same events and every read observes the same write. Each
 //! class is completed once where every cycle of the communication architecture has at most two free edges
 //! ([`architecture`]): with two processes, and in trees and stars of processes. Elsewhere the order of some
-//! writes counts too, as in section 6 of the paper, and no Mazurkiewicz trace is completed twice. A call of
+//! events counts too, by either of the paper's reductions, and no Mazurkiewicz trace is completed twice. A call of
 //! `DC-DPOR(t, A)` is an entry of a stack; `A+` and `A-` are in [`annotation`], `Realize` is in [`realize`].
 //! Where we differ from the paper, and why:
 //! * an entry of `A-` has the reads that were pinned with it, and forbids nothing where one of them observes
@@ -40,7 +40,6 @@ use crate::frame::Search;
 use crate::walk::Walk;
 use crate::{Ending, NotExhaustive, Summary};
 
-use architecture::Reduction;
 use cones::ConeId;
 use ground::Ground;
 
@@ -64,7 +63,8 @@ crate::rules::switches! {
 }
 
 pub(crate) fn search(walk: Walk<'_>) -> Summary {
-    DataCentric { ground: Ground::new(walk, Reduction::Locks), calls: Vec::new(), redundant: false }.summary()
+    let reduction = walk.options.reduction;
+    DataCentric { ground: Ground::new(walk, reduction), calls: Vec::new(), redundant: false }.summary()
 }
 
 /// A call of `DC-DPOR(t, A)`.

@@ -73,7 +73,7 @@ pub(crate) trait AnyMonitor {
     fn progress(&mut self, counts: &Counts, share: f64) -> ControlFlow<()>;
 }
 
-struct Typed<'a, R>(&'a mut dyn Monitor<R>);
+pub(crate) struct Typed<'a, R>(pub &'a mut dyn Monitor<R>);
 
 impl<R: Run> AnyMonitor for Typed<'_, R> {
     fn execution(
@@ -152,6 +152,6 @@ fn explore_any(
 fn lacking(start: &dyn Fn(Footprints) -> Box<dyn Run>, algorithm: Algorithm) -> Option<Need> {
     let needs = algorithm.needs();
     // To start a program costs, and most algorithms need nothing.
-    let run = (!needs.is_empty()).then(|| start(Footprints::Dynamic))?;
-    needs.iter().copied().find(|need| !need.is_met_by(&*run))
+    let mut run = (!needs.is_empty()).then(|| start(Footprints::Dynamic))?;
+    needs.iter().copied().find(|need| !need.is_met_by(&mut *run))
 }

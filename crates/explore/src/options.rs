@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mazurka_program::Failure;
 
-use crate::{Algorithm, Need, Rules};
+use crate::{Algorithm, Need, Reduction, Rules};
 
 /// The order in which processes and choices are tried where the algorithm leaves it open.
 ///
@@ -51,6 +51,8 @@ pub struct Options {
     pub keep_going: bool,
     /// Have `reads-from` tell classes apart by who wrote each location last, too.
     pub observe_memory: bool,
+    /// What `data-centric` does where processes form cycles.
+    pub reduction: Reduction,
     /// The repairs that are in force: all but in tests that break them.
     #[doc(hidden)]
     pub rules: Rules,
@@ -84,6 +86,8 @@ pub enum NotExhaustive {
     ByDesign(Algorithm),
     /// The monitor asked for an end.
     Stopped,
+    /// What was done could not be kept ([`Ledger`](crate::Ledger)), and why.
+    NotKept(String),
     /// An error of ours: an invariant of the algorithm does not hold.
     Internal(&'static str),
 }
@@ -97,7 +101,9 @@ impl fmt::Display for NotExhaustive {
                 write!(f, "an execution was cut after {n} steps; bound its loops or raise --max-depth")
             }
             NotExhaustive::Memory(n) => write!(f, "the memory limit of {n} bytes was reached"),
-            NotExhaustive::Program(reason) | NotExhaustive::Unsupported(reason) => f.write_str(reason),
+            NotExhaustive::Program(reason)
+            | NotExhaustive::Unsupported(reason)
+            | NotExhaustive::NotKept(reason) => f.write_str(reason),
             NotExhaustive::Lacks(algorithm, need) => {
                 write!(f, "{algorithm} {need}, which can't be {} for this kind of program; use optimal", need.verb())
             }

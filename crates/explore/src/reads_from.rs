@@ -30,19 +30,19 @@ mod consistency;
 mod examine;
 mod merged;
 mod past;
+mod tree;
 mod versions;
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use mazurka_program::{AccessKind, Location, ProcessId};
-use smallvec::SmallVec;
+use mazurka_program::{Access, AccessKind, Label, Location, ProcessId};
 
 use crate::walk::Walk;
-use crate::{Ending, NotExhaustive, Summary};
+use crate::{Ending, Summary};
 use consistency::Arrangement;
 use past::{Identity, Pasts};
+use tree::{Child, Frozen, Node, NodeKind, Seen, Steps, Way};
 use versions::Memo;
 
 pub(crate) use merged::Classes;
@@ -60,6 +60,9 @@ crate::rules::switches! {
         hold_back,
         /// Writes of locations that were taken to be only updated are noticed.
         overwrite,
+        /// So are they in steps that are taken aside; taken out, in executions only, which may all have somebody
+        /// acquire the location before it is written.
+        overwrite_aside,
         /// A step that varies is taken in its place to learn what it touches there; taken out, it touches what
         /// it touched.
         find_out,
@@ -81,6 +84,8 @@ pub(crate) enum Unfit {
     TooManyReads,
     /// What a step reads first depends on what it reads later.
     Labels,
+    /// A step could not be taken as it was planned: what it waits for depends on more than what is read.
+    Planned,
     /// Whether steps can be ordered was too hard to find out.
     TooHard,
     /// The run can't go on: the search is over.
@@ -155,109 +160,21 @@ struct Known {
     is_taken_to_let_go: bool,
 }
 
-/// A process that takes no further step, and what it waits for.
-#[derive(Clone, Copy)]
-struct Frozen {
-    process: ProcessId,
-    location: Location,
-}
-
-/// A configuration from which the step of a process leads to several others.
-struct Node {
-    cut: Vec<u32>,
-    process: ProcessId,
-    kind: NodeKind,
-    frozen: SmallVec<[Frozen; 2]>,
-    /// The events that lead from here, found so far.
-    seen: Seen,
-    /// Children that are still to be explored.
-    children: Vec<Child>,
-    /// How many children there were.
-    known: usize,
-    /// Whether executions have been examined for it.
-    is_examined: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum NodeKind {
-    /// The process reads.
-    Reads,
-    /// The process is about to update a location that is only ever updated; who did so last.
-    Acquires(Location, Option<(ProcessId, u32)>),
-    /// The process may wait for a location.
-    Waits(Location),
-}
-
-/// Processes with the outcomes of their steps.
-type Steps = [(ProcessId, u32)];
-
-/// How to come to a configuration.
-enum Way {
-    /// By these steps.
-    Told(Vec<(ProcessId, u32)>),
-    /// By those steps of an execution that are in the configuration, and its last event after so many of them. Many
-    /// children are found at the end of one execution.
-    Within(Rc<Steps>, usize),
-}
-
-/// A configuration that is still to be explored.
-struct Child {
-    way: Way,
-    cut: Vec<u32>,
-    /// The event that leads to it, its identity, and its outcome.
-    event: Option<(ProcessId, u32, Identity)>,
-    choice: u32,
-    freezes: Option<Frozen>,
-}
-
-impl Child {
-    fn schedule(&self) -> Vec<(ProcessId, u32)> {
-        let (execution, at) = match &self.way {
-            Way::Told(schedule) => return schedule.clone(),
-            Way::Within(execution, at) => (execution, *at),
-        };
-        let mut left = self.cut.clone();
-        let mut schedule = Vec::new();
-        // Its last event is none of the execution.
-        let last = self.event.map(|(process, ..)| process);
-        last.into_iter().for_each(|process| left[process.index()] -= 1);
-        for &(process, choice) in execution.iter() {
-            if count(&left, process) > 0 {
-                left[process.index()] -= 1;
-                schedule.push((process, choice));
-            }
+/// Notes which locations a step writes without reading them; whether one was taken to be only updated.
+fn note_overwritten(locations: &mut Vec<Known>, label: &Label) -> bool {
+    let mut is_wrong = false;
+    let overwrites = |access: &&Access| matches!(access.kind, AccessKind::Write | AccessKind::Once);
+    for access in label.accesses.iter().filter(overwrites) {
+        let end = (access.first.0 + access.len) as usize;
+        if end > locations.len() {
+            locations.resize(end, Known::default());
         }
-        last.into_iter().for_each(|process| schedule.insert(at, (process, self.choice)));
-        schedule
-    }
-}
-
-/// A set of identities.
-#[derive(Default)]
-struct Seen {
-    few: SmallVec<[Identity; 8]>,
-    many: HashSet<Identity, past::AsItIs>,
-}
-
-impl Seen {
-    /// Adds an identity; whether it is new.
-    fn insert(&mut self, identity: Identity) -> bool {
-        if !self.many.is_empty() {
-            return self.many.insert(identity);
+        for known in &mut locations[access.first.0 as usize..end] {
+            is_wrong |= known.is_taken_for_updated && !known.is_overwritten;
+            known.is_overwritten = true;
         }
-        let is_new = !self.few.contains(&identity);
-        if is_new {
-            self.few.push(identity);
-            if self.few.len() > 32 {
-                self.many.extend(self.few.drain(..));
-            }
-        }
-        is_new
     }
-
-    fn memory(&self) -> usize {
-        (self.few.len() + self.many.capacity()) * size_of::<Identity>()
-    }
+    is_wrong
 }
 
 impl<'a> ReadsFromSearch<'a> {
@@ -354,6 +271,9 @@ impl<'a> ReadsFromSearch<'a> {
         self.frozen.extend(node.iter().copied().chain(freezes));
         self.back_to(self.common_prefix(&schedule));
         for &(process, choice) in &schedule[self.walk.trace.len()..] {
+            if !self.walk.enabled().contains(process) {
+                return self.give_up(Unfit::Planned);
+            }
             self.take(process, choice)?;
             let last = self.walk.trace.len() - 1;
             let is_planned = |event: &(ProcessId, u32, Identity)| {
@@ -361,7 +281,7 @@ impl<'a> ReadsFromSearch<'a> {
                     || self.pasts.identity(last) == event.2
             };
             if !event.as_ref().is_none_or(is_planned) {
-                return self.walk.stop(NotExhaustive::Internal("reads-from planned another step"));
+                return self.give_up(Unfit::Planned);
             }
         }
         self.cut = cut;
@@ -402,22 +322,11 @@ impl<'a> ReadsFromSearch<'a> {
 
     /// Learns of locations from the label of the last step.
     fn look_at_label(&mut self) -> ControlFlow<()> {
-        let (mut is_wrong, notices) = (false, self.walk.options.rules.reads_from.overwrite);
-        for access in &self.walk.label().accesses {
-            if access.kind == AccessKind::Send {
-                return self.give_up(Unfit::Sends);
-            }
-            if matches!(access.kind, AccessKind::Write | AccessKind::Once) {
-                let end = (access.first.0 + access.len) as usize;
-                if end > self.locations.len() {
-                    self.locations.resize(end, Known::default());
-                }
-                for known in self.locations[access.first.0 as usize..end].iter_mut().filter(|_| notices) {
-                    is_wrong |= known.is_taken_for_updated && !known.is_overwritten;
-                    known.is_overwritten = true;
-                }
-            }
+        if self.walk.label().accesses.iter().any(|access| access.kind == AccessKind::Send) {
+            return self.give_up(Unfit::Sends);
         }
+        let ReadsFromSearch { walk, locations, .. } = self;
+        let is_wrong = walk.options.rules.reads_from.overwrite && note_overwritten(locations, walk.label());
         if is_wrong { self.begin_again() } else { ControlFlow::Continue(()) }
     }
 

@@ -9,7 +9,8 @@ use mazurka_program::{Footprints, Run};
 use crate::walk::Walk;
 use crate::{Published, Rules, Summary};
 use crate::{
-    convergent, data_centric, naive, observers, optimal, random, reads_from, source, source_context,
+    convergent, data_centric, naive, observers, optimal, random, reads_from, source, source_constraints,
+    source_context, wake_up,
 };
 
 /// The algorithms, by the names that users type.
@@ -21,12 +22,18 @@ pub enum Algorithm {
     Source,
     /// Optimal-DPOR: each Mazurkiewicz trace exactly once, and nothing is cut.
     Optimal,
+    /// A reverse search over traces: each Mazurkiewicz trace exactly once, and nothing is remembered.
+    WakeUp,
     /// Optimal-DPOR with observers: each class modulo observers exactly once, and nothing is cut.
     OptimalObservers,
     /// Source-DPOR that does not explore what leads to the same state in another order.
     SourceContext,
+    /// Source-DPOR that does not try both orders of steps that are known to commute.
+    SourceConstraints,
     /// Each final state once: equal states are merged.
     Convergent,
+    /// The same, without trying steps in both orders that are known to commute.
+    ConvergentConstraints,
     /// Data-centric DPOR: each reads-from class once, if the communication architecture is acyclic.
     DataCentric,
     /// Each class of executions in which every read reads from the same write, exactly once.
@@ -44,13 +51,16 @@ pub enum Need {
     States,
     /// What a receive would take.
     Receives,
+    /// When steps commute.
+    Constraints,
 }
 
 impl Need {
-    pub(crate) fn is_met_by(self, run: &dyn Run) -> bool {
+    pub(crate) fn is_met_by(self, run: &mut dyn Run) -> bool {
         match self {
             Need::States => run.states().is_some_and(|states| states.named().is_some()),
             Need::Receives => run.receives().is_some(),
+            Need::Constraints => run.constraints().is_some(),
         }
     }
 
@@ -58,7 +68,7 @@ impl Need {
     pub(crate) fn verb(self) -> &'static str {
         match self {
             Need::States => "done",
-            Need::Receives => "told",
+            Need::Receives | Need::Constraints => "told",
         }
     }
 }
@@ -68,6 +78,7 @@ impl fmt::Display for Need {
         f.write_str(match self {
             Need::States => "compares states",
             Need::Receives => "has to know which messages a receive would take",
+            Need::Constraints => "has to know when steps commute",
         })
     }
 }
@@ -85,13 +96,16 @@ struct Entry {
 
 impl Algorithm {
     /// All of them, but for those as published.
-    pub const ALL: [Algorithm; 9] = [
+    pub const ALL: [Algorithm; 12] = [
         Algorithm::Naive,
         Algorithm::Source,
         Algorithm::Optimal,
+        Algorithm::WakeUp,
         Algorithm::OptimalObservers,
         Algorithm::SourceContext,
+        Algorithm::SourceConstraints,
         Algorithm::Convergent,
+        Algorithm::ConvergentConstraints,
         Algorithm::DataCentric,
         Algorithm::ReadsFrom,
         Algorithm::Random,
@@ -111,6 +125,11 @@ impl Algorithm {
                 Entry { footprints: Footprints::Static, ..entry("source", summary, source::search) }
             }
             Algorithm::Optimal => entry("optimal", "each Mazurkiewicz trace exactly once", optimal::search),
+            Algorithm::WakeUp => entry(
+                "wake-up",
+                "each Mazurkiewicz trace exactly once; nothing is remembered",
+                wake_up::search,
+            ),
             Algorithm::OptimalObservers => {
                 let summary = "each class modulo observers exactly once";
                 Entry { needs: &[Need::Receives], ..entry("optimal+observers", summary, observers::search) }
@@ -120,10 +139,21 @@ impl Algorithm {
                 let entry = entry("source+context", summary, source_context::search);
                 Entry { footprints: Footprints::Static, needs: &[Need::States], ..entry }
             }
+            Algorithm::SourceConstraints => {
+                let summary = "source, without both orders of steps that are known to commute";
+                let entry = entry("source+constraints", summary, source_constraints::search);
+                Entry { footprints: Footprints::Static, needs: &[Need::Constraints], ..entry }
+            }
             Algorithm::Convergent => {
                 let summary = "each final state once; equal states are merged";
                 let entry = entry("convergent", summary, convergent::search);
                 Entry { needs: &[Need::States], ordered: false, ..entry }
+            }
+            Algorithm::ConvergentConstraints => {
+                let summary = "convergent, without both orders of steps that are known to commute";
+                let entry = entry("convergent+constraints", summary, convergent::search_with_constraints);
+                let needs = &[Need::States, Need::Constraints];
+                Entry { footprints: Footprints::Static, needs, ordered: false, ..entry }
             }
             Algorithm::DataCentric => {
                 let summary =
@@ -141,7 +171,11 @@ impl Algorithm {
             Algorithm::Published(form) => {
                 let entry = entry(form.name(), "as its paper prints it; it misses behaviours", form.search());
                 let (footprints, compares) = (form.footprints(), form.compares_states());
-                let needs = if compares { &[Need::States] as &[Need] } else { &[] };
+                let needs = match form {
+                    Published::Constraints => &[Need::States, Need::Constraints] as &[Need],
+                    _ if compares => &[Need::States],
+                    _ => &[],
+                };
                 Entry { footprints, needs, ordered: compares, ..entry }
             }
         }
@@ -177,6 +211,11 @@ impl Algorithm {
     /// Whether it compares states.
     pub fn compares_states(self) -> bool {
         self.needs().contains(&Need::States)
+    }
+
+    /// Whether it finds every final state, and not every class of executions.
+    pub fn is_about_states(self) -> bool {
+        self.compares_states() || self == Algorithm::SourceConstraints
     }
 
     /// Which labels it works with.
@@ -226,9 +265,6 @@ impl fmt::Display for Algorithm {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownAlgorithm(pub String);
 
-/// Algorithms to come.
-const PLANNED: [&str; 2] = ["source+constraints", "convergent+constraints"];
-
 impl fmt::Display for UnknownAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.starts_with("optimal+context") {
@@ -239,8 +275,7 @@ impl fmt::Display for UnknownAlgorithm {
                 self.0
             );
         }
-        let what = if PLANNED.contains(&self.0.as_str()) { "not supported yet" } else { "not an algorithm" };
-        write!(f, "{} is {what}; there are {}", self.0, Algorithm::list(Algorithm::ALL))
+        write!(f, "{} is not an algorithm; there are {}", self.0, Algorithm::list(Algorithm::ALL))
     }
 }
 

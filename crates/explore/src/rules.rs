@@ -1,7 +1,10 @@
 //! The repairs of algorithms, each with a switch, so that tests can take one out and see that it is missed.
 //! The switches of an algorithm are in its own file.
 
-use crate::{convergent, data_centric, observers, optimal, reads_from, rounds, source, source_context};
+use crate::{
+    convergent, data_centric, observers, optimal, reads_from, rounds, source, source_constraints,
+    source_context, wake_up,
+};
 
 /// Declares switches, all on by default.
 macro_rules! switches {
@@ -47,7 +50,9 @@ pub struct Rules {
     pub optimal: optimal::Repairs,
     pub observers: observers::Repairs,
     pub source_context: source_context::Repairs,
+    pub source_constraints: source_constraints::Repairs,
     pub convergent: convergent::Repairs,
     pub data_centric: data_centric::Repairs,
     pub reads_from: reads_from::Repairs,
+    pub wake_up: wake_up::Repairs,
 }

@@ -297,6 +297,28 @@ impl<'a> Walk<'a> {
         Some((&self.label, alternatives))
     }
 
+    /// Brings the run to an earlier point of the trace, which stays as it is. The run returns to the end of the
+    /// trace by [`Walk::back_to`] only.
+    ///
+    /// # Errors
+    /// If a step that was taken can't be taken again.
+    pub fn run_at(&mut self, depth: usize) -> Result<&mut dyn Run, Stop> {
+        let from = depth.min(self.on_trace);
+        self.run.rewind(from);
+        for position in from..depth {
+            self.taken += 1;
+            let (process, choice) = (self.trace.process(position), self.trace.choice(position));
+            self.run.step(process, choice, &mut self.label)?;
+        }
+        self.on_trace = depth;
+        Ok(&mut *self.run)
+    }
+
+    /// Whether the run stands where the trace ends.
+    pub fn is_on_trace(&self) -> bool {
+        self.on_trace == usize::MAX
+    }
+
     /// The trace, and the run on its own, to be asked about steps that are no part of the trace.
     pub fn aside(&mut self) -> (&Trace, &HappensBefore, Aside<'_>) {
         let Walk { trace, order, run, on_trace, label, taken, .. } = self;
@@ -404,10 +426,24 @@ impl<'a> Walk<'a> {
 
     /// Notes how many bytes the search keeps besides the trace and the run. Breaks if they are too many.
     pub fn note_memory(&mut self, bytes: usize) -> ControlFlow<()> {
-        let classes = self.classes.as_ref().map_or(0, Classes::memory);
-        let bytes = bytes + classes + self.trace.memory() + self.order.memory() + self.run.memory();
-        let bytes = bytes as u64;
+        let bytes = self.memory(bytes);
         self.counts.memory = self.counts.memory.max(bytes);
+        self.limit_memory(bytes)
+    }
+
+    /// Breaks if the search keeps too many bytes, and notes nothing: when this is asked depends on the time.
+    pub fn look_at_memory(&mut self, bytes: usize) -> ControlFlow<()> {
+        let bytes = self.memory(bytes);
+        self.limit_memory(bytes)
+    }
+
+    /// How many bytes are kept in all, given those that the search keeps besides the trace and the run.
+    fn memory(&self, bytes: usize) -> u64 {
+        let classes = self.classes.as_ref().map_or(0, Classes::memory);
+        (bytes + classes + self.trace.memory() + self.order.memory() + self.run.memory()) as u64
+    }
+
+    fn limit_memory(&mut self, bytes: u64) -> ControlFlow<()> {
         match self.options.limits.memory {
             Some(most) if bytes > most => self.stop(NotExhaustive::Memory(most)),
             _ => ControlFlow::Continue(()),
@@ -452,12 +488,17 @@ impl<'a> Walk<'a> {
     /// `branches` gives, from the root on, how many branches of each node are behind us and how many are
     /// known.
     pub fn report_progress(&mut self, branches: impl Iterator<Item = (usize, usize)>) -> ControlFlow<()> {
-        self.progress_due = false;
         let (mut share, mut weight) = (0.0, 1.0);
         for (done, known) in branches.take(10_000) {
             weight /= known as f64;
             share += weight * done as f64;
         }
+        self.report_share(share)
+    }
+
+    /// Tells the monitor, within an execution, which share of the search is behind us.
+    pub fn report_share(&mut self, share: f64) -> ControlFlow<()> {
+        self.progress_due = false;
         self.share = share;
         match self.monitor.progress(&self.counts, share) {
             ControlFlow::Continue(()) => ControlFlow::Continue(()),

@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use mazurka_explore::{
-    Algorithm, Counts, Ending, Limits, Monitor, NoMonitor, NotExhaustive, Options, Order, explore,
+    Algorithm, Counts, Ending, Item, Limits, Monitor, NoMonitor, NotExhaustive, Options, Order, explore,
+    explore_item,
 };
 use mazurka_oracle::{Budget, truth};
 use mazurka_program::{Footprints, Program, Run};
@@ -53,13 +54,14 @@ fn orders() -> impl Iterator<Item = Order> {
     (0..ORDERS).map(|seed| if seed == 0 { Order::Natural } else { Order::Shuffled(seed) })
 }
 
-/// Every algorithm finds exactly the classes that brute force finds; `optimal` each once and nothing else.
+/// Every algorithm finds exactly the classes that brute force finds; `optimal` and `wake-up` each once and
+/// nothing else.
 fn check(program: &Toy) -> usize {
     let truth = truth(program, Budget { executions: 200_000, steps: 100 }).expect("a small program");
     assert!(truth.inconsistent.is_empty());
     let classes: BTreeSet<&Key> = truth.mazurkiewicz.keys().collect();
     for order in orders() {
-        for algorithm in [Algorithm::Naive, Algorithm::Source, Algorithm::Optimal] {
+        for algorithm in [Algorithm::Naive, Algorithm::Source, Algorithm::Optimal, Algorithm::WakeUp] {
             let (counts, found) = run(program, algorithm, order);
             let distinct: BTreeSet<&Key> = found.iter().collect();
             assert_eq!(distinct, classes, "{algorithm} {order:?} {program:?}");
@@ -69,12 +71,36 @@ fn check(program: &Toy) -> usize {
                 _ => {
                     assert_eq!(found.len(), distinct.len(), "{order:?} {program:?}");
                     assert_eq!(counts.blocked, 0);
+                    if algorithm == Algorithm::WakeUp {
+                        check_items(program, &found, order);
+                    }
                 }
             }
         }
         check_observers(program, &truth.observers, order);
     }
     classes.len()
+}
+
+/// A search that is cut into items after every execution, each of which goes through text to a run of its
+/// own, has the executions of the whole search, in the same order.
+fn check_items(program: &Toy, whole: &[Key], order: Order) {
+    let options = Options { order, ..Options::default() };
+    let (mut left, mut found) = (vec![Item::whole()], Vec::new());
+    while let Some(item) = left.pop() {
+        let mut classes = Classes::default();
+        let item: Item = item.to_string().parse().expect("what is printed can be read");
+        let explored = explore_item(program, item, 1, &options, &mut classes);
+        assert_eq!(
+            (explored.summary.not_exhaustive, explored.is_over),
+            (None, false),
+            "{order:?} {program:?}"
+        );
+        found.extend(classes.complete);
+        let rest: Vec<Item> = explored.rest.split().collect();
+        left.extend(rest.into_iter().rev());
+    }
+    assert_eq!(found, whole, "{order:?} {program:?}");
 }
 
 /// Collects classes modulo observers. No guard of these programs waits for what is written blindly.

@@ -85,7 +85,11 @@ impl Behaviour {
         telling: Telling<'_, P::Run>,
     ) -> Result<Option<Behaviour>, String> {
         let mut collector = Collector { behaviour: Behaviour::default(), telling };
-        let summary = explore(program, algorithm, options, &mut collector);
+        let mut summary = explore(program, algorithm, options, &mut collector);
+        if algorithm == Algorithm::ReadsFrom {
+            // Where somebody may wait for ever, executions may be in vain.
+            summary.counts.blocked = 0;
+        }
         Ok(is_exhaustive(&summary)?.then_some(collector.behaviour))
     }
 

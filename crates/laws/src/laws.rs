@@ -17,11 +17,11 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use mazurka_explore::{
-    Algorithm, Counts, Ending, Limits, Monitor, NotExhaustive, Options, Order, Rules, explore,
+    Algorithm, Counts, Ending, Limits, Monitor, Need, NotExhaustive, Options, Order, Rules, explore,
 };
 use mazurka_litmus::ast::Ast;
 use mazurka_litmus::{LabelRules, Litmus, Source, compile};
-use mazurka_oracle::{Budget, Deadlock, Failed, TooMuch, Truth, deadlock, truth};
+use mazurka_oracle::{Budget, Deadlock, Exact, Failed, TooMuch, Truth, deadlock, truth};
 use mazurka_program::{Program, Run, Schedule, State};
 use mazurka_trace::equivalence::{self, Key};
 use mazurka_trace::{HappensBefore, Trace};
@@ -80,12 +80,33 @@ const SMALL_AGREED: u64 = 100;
 
 /// The laws that need no oracle.
 fn agreement(program: &Litmus, build: Build, seed: u64) -> Checked {
+    let table: [(Algorithm, &[u64]); 3] =
+        [(Algorithm::Optimal, &[0, 1, 2, 3]), (Algorithm::Source, &[4]), (Algorithm::WakeUp, &[0, 8, 9, 10])];
+    match traces_agree(program, AGREED_LIMITS, build, in_orders(seed.wrapping_mul(37), &table), seed) {
+        Checked::Agrees(_) => {}
+        checked => return checked,
+    }
+    match observers_agree(program, AGREED_LIMITS, build, seed.wrapping_mul(37), &[0, 5, 6, 7], seed) {
+        Checked::Agrees(_) => {
+            reads_from_agree(program, AGREED_LIMITS, build, seed.wrapping_mul(37), &[0, 5, 6, 7])
+        }
+        checked => checked,
+    }
+}
+
+/// All algorithms that tell Mazurkiewicz traces apart find the same ones.
+fn traces_agree(
+    program: &Litmus,
+    limits: Limits,
+    build: Build,
+    orders: impl Iterator<Item = (Algorithm, Order)>,
+    seed: u64,
+) -> Checked {
     let mut known: Option<BTreeSet<Key>> = None;
-    let table: [(Algorithm, &[u64]); 2] = [(Algorithm::Optimal, &[0, 1, 2, 3]), (Algorithm::Source, &[4])];
-    for (algorithm, order) in in_orders(seed.wrapping_mul(37), &table) {
+    for (algorithm, order) in orders {
         let broken = |law| Checked::Breaks(Broken::by(algorithm, order)(law));
         let mut seen = Seen::new(program, algorithm, seed);
-        let options = Options { order, rules: build.rules, limits: AGREED_LIMITS, ..Options::default() };
+        let options = Options { order, rules: build.rules, limits, ..Options::default() };
         let summary = explore(program, algorithm, &options, &mut seen);
         match (seen.broken, summary.not_exhaustive) {
             (Some(law), _) => return broken(law),
@@ -94,7 +115,7 @@ fn agreement(program: &Litmus, build: Build, seed: u64) -> Checked {
             (None, None) => {}
         }
         let found: BTreeSet<Key> = seen.complete.iter().cloned().collect();
-        if algorithm == Algorithm::Optimal && found.len() != seen.complete.len() {
+        if matches!(algorithm, Algorithm::Optimal | Algorithm::WakeUp) && found.len() != seen.complete.len() {
             return broken(format!("{} executions for {} classes", seen.complete.len(), found.len()));
         }
         if let Err(law) = same("classes of other orders", &found, known.get_or_insert_with(|| found.clone()))
@@ -102,12 +123,7 @@ fn agreement(program: &Litmus, build: Build, seed: u64) -> Checked {
             return broken(law);
         }
     }
-    match observers_agree(program, AGREED_LIMITS, build, seed.wrapping_mul(37), &[0, 5, 6, 7], seed) {
-        Checked::Agrees(_) => {
-            reads_from_agree(program, AGREED_LIMITS, build, seed.wrapping_mul(37), &[0, 5, 6, 7])
-        }
-        checked => checked,
-    }
+    Checked::Agrees(known.map_or(0, |known| known.len()))
 }
 
 fn reads_from_agree(program: &Litmus, limits: Limits, build: Build, base: u64, orders: &[u64]) -> Checked {
@@ -171,13 +187,18 @@ pub fn check_one(ast: &Ast, only: OneAlgorithm, build: Build, seed: u64) -> Chec
             let limits = Limits { executions: Some(SMALL_AGREED), ..AGREED_LIMITS };
             return reads_from_agree(&program, limits, build, base, &orders);
         }
+        Err(TooMuch::Executions) if only.algorithm == Algorithm::WakeUp => {
+            let table: [(Algorithm, &[u64]); 2] = [(Algorithm::Optimal, &[0]), (Algorithm::WakeUp, &orders)];
+            let limits = Limits { executions: Some(4 * SMALL_AGREED), ..AGREED_LIMITS };
+            return traces_agree(&program, limits, build, in_orders(base, &table), seed);
+        }
         Err(_) => return Checked::TooLarge,
     };
     if only.algorithm == Algorithm::DataCentric {
         return check_data_centric(ast, &program, &truth, build, base, &orders);
     }
     for (algorithm, order) in in_orders(base, &[(only.algorithm, &orders)]) {
-        if let Err(law) = obeys(&program, &truth, build.rules, algorithm, order, seed) {
+        if let Err(law) = obeys_knowing(&program, &truth, build.rules, algorithm, order, seed) {
             return Checked::Breaks(Broken::by(algorithm, order)(law));
         }
     }
@@ -228,18 +249,22 @@ fn laws(ast: &Ast, program: &Litmus, truth: &Truth, build: Build, seed: u64) -> 
     if !truth.inconsistent.is_empty() {
         return Err(Broken::law(INCONSISTENT));
     }
-    let table: [(Algorithm, &[u64]); 8] = [
+    let table: [(Algorithm, &[u64]); 11] = [
         (Algorithm::Naive, &[0]),
         (Algorithm::Optimal, &[0, 1, 2]),
+        (Algorithm::WakeUp, &[0, 18, 19, 20]),
         (Algorithm::Source, &[0, 3, 4]),
         (Algorithm::SourceContext, &[0, 5, 6]),
+        (Algorithm::SourceConstraints, &[0, 19]),
         (Algorithm::Convergent, &[0, 7, 8]),
+        (Algorithm::ConvergentConstraints, &[0, 18]),
         (Algorithm::OptimalObservers, &[0, 9, 10, 11, 12]),
         (Algorithm::DataCentric, &[0, 16, 17]),
         (Algorithm::ReadsFrom, &[0, 13, 14, 15]),
     ];
     for (algorithm, order) in in_orders(seed.wrapping_mul(31), &table) {
-        obeys(program, truth, build.rules, algorithm, order, seed).map_err(Broken::by(algorithm, order))?;
+        obeys_knowing(program, truth, build.rules, algorithm, order, seed)
+            .map_err(Broken::by(algorithm, order))?;
     }
     without_dead_variables(program, build, seed)?;
     renumbered(ast, build, truth, seed)
@@ -261,6 +286,21 @@ fn without_dead_variables(program: &Litmus, build: Build, seed: u64) -> Result<(
             .map_err(|law| Broken::by(algorithm, order)(format!("without dead variables: {law}")))?;
     }
     Ok(())
+}
+
+/// The laws for one algorithm in one order; if it has to know when steps commute, it knows exactly.
+fn obeys_knowing(
+    program: &Litmus,
+    truth: &Truth,
+    rules: Rules,
+    algorithm: Algorithm,
+    order: Order,
+    seed: u64,
+) -> Result<(), String> {
+    match algorithm.needs().contains(&Need::Constraints) {
+        true => obeys(&Exact::new(program.clone()), truth, rules, algorithm, order, seed),
+        false => obeys(program, truth, rules, algorithm, order, seed),
+    }
 }
 
 /// Laws 1, 2, 4 and 5 for one algorithm in one order.
@@ -291,18 +331,18 @@ pub(crate) fn obeys<P: Program>(
         return Err(format!("broken: {}", failure.message));
     }
     let classes: BTreeSet<&Key> = truth.mazurkiewicz.keys().collect();
-    if !algorithm.compares_states() {
+    if !algorithm.is_about_states() {
         same("complete classes", &seen.complete.iter().collect(), &classes)?;
         same("assumed classes", &seen.assumed, &truth.assumed)?;
     }
     same("final states", &seen.states, &truth.states)?;
-    let told = |failures: &BTreeSet<Failed>| match algorithm.compares_states() {
+    let told = |failures: &BTreeSet<Failed>| match algorithm.is_about_states() {
         true => failures.iter().map(without_names).collect(),
         false => failures.clone(),
     };
     same("failures", &told(&seen.failures), &told(&truth.failures))
         .map_err(|law| format!("{law}: {:?}, not {:?}", seen.failures, truth.failures))?;
-    if algorithm.compares_states() {
+    if algorithm.is_about_states() {
         // Up to renaming: who waits under another name waits in the same state.
         let states = |deadlocks: &BTreeSet<Deadlock>| -> BTreeSet<Option<State>> {
             deadlocks.iter().map(|(_, state)| state.clone()).collect()
@@ -319,21 +359,23 @@ pub(crate) fn obeys<P: Program>(
         Algorithm::Naive if counts.complete + counts.assumed != truth.interleavings => {
             Err(format!("{} of {} interleavings", counts.complete + counts.assumed, truth.interleavings))
         }
-        Algorithm::Optimal if counts.blocked > 0 => {
+        Algorithm::Optimal | Algorithm::WakeUp if counts.blocked > 0 => {
             Err(format!("{} executions ended blocked", counts.blocked))
         }
-        Algorithm::Optimal if counts.complete != classes.len() as u64 => {
+        Algorithm::Optimal | Algorithm::WakeUp if counts.complete != classes.len() as u64 => {
             Err(format!("{} executions for {} classes", counts.complete, classes.len()))
         }
-        Algorithm::Optimal if counts.assumed != truth.assumed.len() as u64 => {
+        Algorithm::Optimal | Algorithm::WakeUp if counts.assumed != truth.assumed.len() as u64 => {
             Err(format!("{} executions for {} assumed classes", counts.assumed, truth.assumed.len()))
         }
-        Algorithm::Source | Algorithm::SourceContext
+        Algorithm::Source | Algorithm::SourceContext | Algorithm::SourceConstraints
             if counts.complete + counts.assumed != seen.static_classes.len() as u64 =>
         {
             Err(format!("{} executions for {} classes", counts.complete, seen.static_classes.len()))
         }
-        Algorithm::Convergent if counts.complete != truth.states.len() as u64 => {
+        Algorithm::Convergent | Algorithm::ConvergentConstraints
+            if counts.complete != truth.states.len() as u64 =>
+        {
             Err(format!("{} executions for {} final states", counts.complete, truth.states.len()))
         }
         _ => Ok(()),
@@ -370,6 +412,7 @@ fn renumbered(ast: &Ast, build: Build, truth: &Truth, seed: u64) -> Result<(), B
     let options = Options { rules: build.rules, limits: within(truth), ..Options::default() };
     for (algorithm, expected) in [
         (Algorithm::Optimal, truth.mazurkiewicz.len() as u64),
+        (Algorithm::WakeUp, truth.mazurkiewicz.len() as u64),
         (Algorithm::OptimalObservers, truth.observers.len() as u64),
     ] {
         let complete =

@@ -6,7 +6,7 @@
 //! breaks a law is made small by [`shrink`]. A [`campaign`] draws and checks many, of each [`FuzzTarget`]:
 //! [`maz`] has the programs themselves, [`closures`] acts them out in Rust, over the library, [`native`]
 //! turns them into C ([`native_loops`]: those with loops), [`loops`] has programs that may run for ever (`cyclic`), [`abs`] is about ABS programs, and [`abs_text`] about texts that may be none.
-//! [`diamonds`] looks at labels themselves.
+//! [`diamonds`] looks at labels themselves, [`commuting`] at constraints.
 
 pub mod abs;
 pub mod abs_text;
@@ -14,6 +14,7 @@ mod abs_well_formed;
 mod behaviour;
 pub mod campaign;
 pub mod closures;
+pub mod commuting;
 mod conditional;
 pub mod corpus;
 mod cyclic;

@@ -181,10 +181,11 @@ impl Tally {
 }
 
 /// The algorithms that are compared with what can be reached.
-const JUDGED: [Algorithm; 6] = [
+const JUDGED: [Algorithm; 7] = [
     Algorithm::Naive,
     Algorithm::Source,
     Algorithm::Optimal,
+    Algorithm::WakeUp,
     Algorithm::SourceContext,
     Algorithm::Convergent,
     Algorithm::OptimalObservers,
@@ -213,13 +214,17 @@ impl LoopLaws {
         Ok(Held { truth, counts, judged })
     }
 
-    /// The laws of `optimal`, in all orders; its counts. In two orders executions are compared as classes,
-    /// which takes longer than the search: in the first one is found out how many there are.
+    /// The laws of `optimal` and `wake-up`, in all orders; their counts. In two orders executions are compared as
+    /// classes, which takes longer than the search: in the first one is found out how many there are.
     fn optimal(&self, program: &Litmus, truth: &Reachable, seed: u64) -> Result<Counts, Checked> {
         let orders: Vec<u64> = (0..=self.orders).rev().collect();
+        let wake_up: Vec<u64> = (7..7 + self.orders).chain([0]).collect();
+        let wake_up = if self.asks(Algorithm::WakeUp) { &wake_up[..] } else { &[] };
         let mut first: Option<Counts> = None;
         let mut classes: Option<BTreeSet<Key>> = None;
-        for (algorithm, order) in in_orders(seed.wrapping_mul(53), &[(Algorithm::Optimal, &orders)]) {
+        for (algorithm, order) in
+            in_orders(seed.wrapping_mul(53), &[(Algorithm::Optimal, &orders), (Algorithm::WakeUp, wake_up)])
+        {
             let broken = |law| Checked::Breaks(Broken::by(algorithm, order)(law));
             let once = first.is_some() && (order == Order::Natural || classes.is_none());
             let judged = self.obeys(program, truth, algorithm, order, Search { once, limits: LIMITS });

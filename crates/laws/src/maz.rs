@@ -10,8 +10,8 @@ use crate::random::Random;
 use crate::{Build, OneAlgorithm, check, check_one, conditional, generate, mutate, trees};
 
 /// What programs are checked under.
-pub(crate) const ALL: &str =
-    "naive, source, optimal, optimal+observers, source+context, convergent, data-centric and reads-from";
+pub(crate) const ALL: &str = "naive, source, optimal, optimal+observers, source+context, source+constraints, \
+     convergent, convergent+constraints, data-centric and reads-from";
 
 /// Random programs, half of them mutants.
 #[derive(Clone, Debug)]
@@ -74,7 +74,12 @@ impl FuzzTarget for MazPrograms {
         let seconds = outcome.time.as_secs_f64();
         let algorithms = self.only.map_or(ALL.to_owned(), |only| only.to_string());
         let large = match self.only {
-            Some(only) if !matches!(only.algorithm, Algorithm::OptimalObservers | Algorithm::ReadsFrom) => {
+            Some(only)
+                if !matches!(
+                    only.algorithm,
+                    Algorithm::OptimalObservers | Algorithm::ReadsFrom | Algorithm::WakeUp
+                ) =>
+            {
                 format!("{too_large} that were left out")
             }
             _ => format!("{agreed} on which all orders agree, {too_large} that were left out"),

@@ -1,15 +1,15 @@
 //! Random programs in C: the front end for C must do with them what the language's machine does.
 //!
 //! Programs are turned into C, many in one file, compiled, and run one by one. Of each, brute force over the
-//! C program and every order of `source`, `optimal` and `optimal+observers` obey the laws; and it has as many
-//! classes, modulo observers too, and as many with a false assumption, as the program in the language has,
-//! the same failures, and the same processes wait in its deadlocks.
+//! C program and every order of `source`, `optimal`, `optimal+observers` and `reads-from` obey the laws; and it has as
+//! many classes, modulo observers and by what is read from whom too, and as many with a false assumption, as the
+//! program in the language has, the same failures, and the same processes wait in its deadlocks.
 
 use std::path::PathBuf;
 
 use mazurka_explore::{Algorithm, Limits, Options, Order, Rules};
 use mazurka_litmus::ast::Ast;
-use mazurka_litmus::{Source, compile};
+use mazurka_litmus::{LabelRules, Source, compile};
 use mazurka_native::driver::{Built, Request, build};
 use mazurka_native::runtime::{self, MainExits, Native, NativeRun, Races, load, stub_assembly};
 use mazurka_oracle::{Budget, truth};
@@ -20,7 +20,6 @@ use crate::campaign::{Broken, Checked, FuzzTarget, NOT_A_PROGRAM, Outcome};
 use crate::closures::{C_PRELUDE, GIVEN_UP, in_c, prepare_for_c};
 use crate::corpus::Seed;
 use crate::laws::{in_orders, obeys};
-use crate::loops::every_poll_a_step;
 use crate::random::Random;
 use crate::{generate, maz};
 
@@ -113,7 +112,7 @@ impl FuzzTarget for CPrograms {
         format!(
             "{held} C programs, {classes} classes, in {seconds:.1} s: they do what the language does, and obey \
              the laws under source, optimal, optimal+observers and reads-from\n\
-             too large for brute force in C: {agreed} that agree under optimal and optimal+observers, \
+             too large for brute force in C: {agreed} that agree under optimal, optimal+observers and reads-from, \
              {too_large} that were left out{}",
             outcome.unfit_lines("not turned into C")
         )
@@ -145,10 +144,11 @@ impl Compiler {
     }
 }
 
-/// What a program does in the language, under `optimal` and modulo observers.
+/// What a program does in the language, under `optimal`, modulo observers, and by reads-from classes.
 struct Expected {
     optimal: Behaviour,
     observers: Behaviour,
+    reads_from: Behaviour,
 }
 
 /// What a program does in the language; else why that can't be compared. Every poll is a step: C learns that one
@@ -156,7 +156,9 @@ struct Expected {
 /// their own (`native_loops`).
 fn expectation(ast: &Ast) -> Result<Expected, Checked> {
     let litmus = compile(ast, &Source::default(), &[]).map_err(|_| Checked::Unfit(NOT_A_PROGRAM))?;
-    let truth = truth(&every_poll_a_step(&litmus), LITMUS).map_err(|_| Checked::TooLarge)?;
+    // In C an attempt at a lock that fails is a mere read.
+    let rules = LabelRules { polls_wait: false, failed_try_lock_reads: true, ..LabelRules::default() };
+    let truth = truth(&litmus.with_rules(rules), LITMUS).map_err(|_| Checked::TooLarge)?;
     if truth.failures.iter().any(|(kind, _)| *kind == FailureKind::Hang) {
         return Err(Checked::Unfit("an endless local loop"));
     }
@@ -170,7 +172,8 @@ fn expectation(ast: &Ast) -> Result<Expected, Checked> {
     }
     let optimal = Behaviour::of(&truth, &|path| Some(path.to_vec())).without_values();
     let observers = optimal.with_classes(truth.observers.len(), truth.observers_assumed.len());
-    Ok(Expected { optimal, observers })
+    let reads_from = optimal.with_classes(truth.reads_from.len(), truth.reads_from_assumed.len());
+    Ok(Expected { optimal, observers, reads_from })
 }
 
 /// Checks a program of a file.
@@ -183,9 +186,11 @@ fn check(built: &Built, number: usize, expected: &Expected, seed: u64) -> Result
         ..runtime::Options::default()
     };
     let program: Native = load(built, options)?;
-    for (algorithm, expected) in
-        [(Algorithm::Optimal, &expected.optimal), (Algorithm::OptimalObservers, &expected.observers)]
-    {
+    for (algorithm, expected) in [
+        (Algorithm::Optimal, &expected.optimal),
+        (Algorithm::OptimalObservers, &expected.observers),
+        (Algorithm::ReadsFrom, &expected.reads_from),
+    ] {
         let Some(found) = found(&program, algorithm, seed).map_err(|why| format!("{algorithm}: {why}"))?
         else {
             return Ok(Checked::TooLarge);
@@ -196,10 +201,11 @@ fn check(built: &Built, number: usize, expected: &Expected, seed: u64) -> Result
     }
     let classes = expected.optimal.classes();
     let Ok(truth) = truth(&program, NATIVE) else { return Ok(Checked::Agrees(classes)) };
-    let table: [(Algorithm, &[u64]); 4] = [
+    let table: [(Algorithm, &[u64]); 5] = [
         (Algorithm::Optimal, &[0]),
+        (Algorithm::WakeUp, &[0, 2]),
         (Algorithm::OptimalObservers, &[0, 1]),
-        (Algorithm::ReadsFrom, &[0, 1]),
+        (Algorithm::ReadsFrom, &[0, 1, 2, 3]),
         (Algorithm::Source, &[0, 1]),
     ];
     for (algorithm, order) in in_orders(seed, &table) {

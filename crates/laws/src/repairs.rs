@@ -52,6 +52,24 @@ pub fn broken_builds() -> Vec<BrokenBuild> {
             "optimal forgets outcomes that no sequence has";
         Optimal "old-races" rules.optimal.old_races: "optimal forgets the races of a shared prefix";
         Optimal "wake" rules.shared.wake: "a sleeping process sleeps on";
+        WakeUp "guard-cuts" rules.wake_up.guard_cuts:
+            "wake-up tries a step that was kept waiting only where its race is";
+        WakeUp "varying-cuts" rules.wake_up.varying_cuts:
+            "wake-up tries a step that varies only before its event";
+        WakeUp "early-outcomes" rules.wake_up.early_outcomes:
+            "wake-up tries outcomes only behind an event that has not got them";
+        WakeUp "least-outcome" rules.wake_up.least_outcome:
+            "a waker whose outcome is gone leaves its parent as if it could not go on";
+        WakeUp "hides-nobody" rules.wake_up.hides_nobody:
+            "the canonical sleeper may hide another from the waker";
+        WakeUp "run-varying" rules.wake_up.run_varying: "wake-up keeps the label of a step in a new place";
+        WakeUp "guard-writers-last" rules.wake_up.guard_writers_last:
+            "a writer of the waker's guard may be the canonical sleeper";
+        WakeUp "outcomes" rules.wake_up.outcomes: "wake-up tries no other outcome";
+        WakeUp "others-go-on" rules.wake_up.others_go_on:
+            "wake-up does not ask whether somebody else would come first";
+        WakeUp "waker-stays" rules.wake_up.waker_stays:
+            "wake-up takes the last waker to be in every parent's beginning";
         Convergent "merge-asleep" rules.convergent.merge_asleep:
             "convergent merges states whoever slept there";
         Convergent "merged-conflicts" rules.convergent.merged_conflicts:
@@ -59,12 +77,22 @@ pub fn broken_builds() -> Vec<BrokenBuild> {
         Convergent "wake-needed" rules.convergent.wake_needed: "convergent never wakes a sleeper";
         Convergent "need-enablers" rules.convergent.need_enablers:
             "convergent forgets who enables a needed process";
+        ConvergentConstraints "uniformly" rules.convergent.uniformly:
+            "convergent+constraints asks of the present state only";
+        ConvergentConstraints "enabled-by-others" rules.convergent.enabled_by_others:
+            "convergent+constraints holds back who waited for a step, whoever else enables it";
+        ConvergentConstraints "wake-by-footprints" rules.convergent.wake_by_footprints:
+            "convergent+constraints lets sleep who commutes";
         SourceContext "race-everybody" rules.source_context.race_everybody:
             "source+context races only those who go on";
         SourceContext "single-event" rules.source_context.single_event:
             "source+context cuts whatever leads to the same state";
         SourceContext "compare-failures" rules.source_context.compare_failures:
             "source+context cuts what fails";
+        SourceConstraints "sleep-always" rules.source_constraints.sleep_always:
+            "source+constraints lets sleep who commutes from now on";
+        SourceConstraints "keep-guards" rules.source_constraints.keep_guards:
+            "source+constraints takes writers of a guard for independent";
         OptimalObservers "carry-observer" rules.observers.carry_observer:
             "the sequence of an observed race has no observer";
         OptimalObservers "views" rules.observers.views:
@@ -90,6 +118,8 @@ pub fn broken_builds() -> Vec<BrokenBuild> {
         ReadsFrom "freeze" rules.reads_from.freeze: "nobody waits who could go on";
         ReadsFrom "hold-back" rules.reads_from.hold_back: "whoever could go on once can do so for ever";
         ReadsFrom "overwrite" rules.reads_from.overwrite: "what somebody waits to update is taken to be only updated";
+        ReadsFrom "overwrite-aside" rules.reads_from.overwrite_aside:
+            "what was only updated in the executions so far is taken to be only updated";
         ReadsFrom "find-out" rules.reads_from.find_out: "a step touches what it touched, whatever it reads";
         Optimal "restored" rules.rounds.restored: "a round may leave other values behind";
         Optimal "alone" rules.rounds.alone: "others may come between the steps of an own round";

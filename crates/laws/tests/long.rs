@@ -68,8 +68,12 @@ fn an_endless_process_leaves_others_their_turn() {
         ),
     ] {
         // What never ends is more than `data-centric` covers, and it says so.
-        let others =
-            |algorithm: &Algorithm| !matches!(algorithm, Algorithm::Convergent | Algorithm::DataCentric);
+        let others = |algorithm: &Algorithm| {
+            !matches!(
+                algorithm,
+                Algorithm::Convergent | Algorithm::ConvergentConstraints | Algorithm::DataCentric
+            )
+        };
         for algorithm in Algorithm::ALL.into_iter().filter(others) {
             let mut failing = Failing::default();
             let options = Options { limits, ..Options::default() };

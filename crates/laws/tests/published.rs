@@ -161,6 +161,10 @@ fn what_the_papers_lose() {
         ("cx02", ContextAnticipating),
         ("cx02", ContextGuided),
         ("cx03", Context),
+        ("cx07", Constraints),
+        ("cx08", Constraints),
+        ("cx16", Constraints),
+        ("cx19", Constraints),
         ("cx10", OptimalContext),
         ("cx11", OptimalContext),
         ("cx12", OptimalContextObservers),
@@ -188,6 +192,7 @@ fn what_the_sound_algorithms_find_in_every_order() {
         "cx14",
         "cx15",
         "cx16",
+        "cx19",
         "observers_unequal_writes",
     ];
     for file in files.map(|name| format!("corpus/{name}.maz")) {

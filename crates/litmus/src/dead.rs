@@ -12,7 +12,7 @@ use crate::code::{ComponentCode, Image, Instr, NONE, Node, NodeId, Object, Op, P
 pub(crate) struct Set(Vec<u64>);
 
 impl Set {
-    fn insert(&mut self, number: u32) {
+    pub fn insert(&mut self, number: u32) {
         let word = number as usize / 64;
         if word >= self.0.len() {
             self.0.resize(word + 1, 0);
@@ -79,13 +79,13 @@ impl MayRead {
     }
 }
 
-struct Finder<'a> {
-    image: &'a Image,
+pub(crate) struct Finder<'a> {
+    pub image: &'a Image,
 }
 
 impl Finder<'_> {
     /// Where the control may go from a line.
-    fn successors(&self, pc: u32, instr: &Instr) -> Vec<u32> {
+    pub fn successors(&self, pc: u32, instr: &Instr) -> Vec<u32> {
         let mut to = match *instr {
             Instr::Jump(to) => vec![to],
             Instr::Branch { otherwise, .. } => vec![pc + 1, otherwise],

@@ -9,6 +9,7 @@ mod arithmetic;
 pub mod ast;
 mod code;
 mod compile;
+mod constraints;
 mod dead;
 mod lexer;
 mod litmus;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mazurka_constraints::{Settings, Table};
 use mazurka_program::{Footprints, Program};
 
 use crate::code::Image;
@@ -18,6 +19,9 @@ pub struct LabelRules {
     pub static_footprints: bool,
     /// A `try_lock` touches its lock whatever its result.
     pub failed_try_lock_counts: bool,
+    /// A `try_lock` that fails only reads its lock, as in C. That its step varies is not told, so this is for brute
+    /// force alone.
+    pub failed_try_lock_reads: bool,
     /// Who polls a cell waits until it leads elsewhere; taken out, every poll is a step.
     pub polls_wait: bool,
 }
@@ -28,6 +32,7 @@ impl Default for LabelRules {
             guard_is_one_location: true,
             static_footprints: true,
             failed_try_lock_counts: true,
+            failed_try_lock_reads: false,
             polls_wait: true,
         }
     }
@@ -71,6 +76,11 @@ impl Litmus {
         }
         self.rules = rules;
         self
+    }
+
+    /// When its steps commute, for people.
+    pub fn constraints(&self, settings: &Settings) -> Table {
+        crate::constraints::table(&self.image, settings)
     }
 
     /// The file it was read from, as the user named it; empty if it was made without one.

@@ -10,6 +10,7 @@
 //! * `guarded` holds the live processes with a block other than `Free`;
 //! * names and locations, once given, stay given when the run goes back.
 
+mod commute;
 mod eval;
 mod explain;
 mod failure;
@@ -28,10 +29,11 @@ mod sync;
 
 use std::sync::Arc;
 
+use mazurka_program::{Constraints, PortableNames, Receives, Rounds, Run, States, Stop, Values};
 use mazurka_program::{Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet};
-use mazurka_program::{PortableNames, Receives, Rounds, Run, States, Stop, Values};
 
 use crate::code::{Image, Instr};
+use crate::constraints::Knowledge;
 use crate::dead::MayRead;
 use crate::litmus::LabelRules;
 use footprint::Scratch;
@@ -43,6 +45,8 @@ use process::{CapturedGuard, Mark, Proc, Status, Undo, Wait};
 pub struct LitmusRun {
     image: Arc<Image>,
     machine: Machine,
+    /// When steps commute, once somebody asks.
+    knowledge: Option<Knowledge>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -105,7 +109,7 @@ impl LitmusRun {
             ..Machine::default()
         };
         machine.start(&image);
-        LitmusRun { image, machine }
+        LitmusRun { image, machine, knowledge: None }
     }
 
     /// The name of a process for people: `main`, `writer[2]`, and `task 0.1` for a spawned one.
@@ -331,6 +335,10 @@ impl Run for LitmusRun {
     }
 
     fn values(&self) -> Option<&dyn Values> {
+        Some(self)
+    }
+
+    fn constraints(&mut self) -> Option<&mut dyn Constraints> {
         Some(self)
     }
 }

@@ -5,6 +5,7 @@
 //! their labels ([`mazurka_trace::equivalence`]). Programs whose executions need not end are searched state
 //! by state instead ([`reachable`]).
 
+mod commuting;
 mod states;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,7 @@ use mazurka_trace::Trace;
 use mazurka_trace::dependence::Awaited;
 use mazurka_trace::equivalence::{self, Key};
 
+pub use commuting::{Exact, ExactRun};
 pub use states::{Livelock, Reachable, reachable};
 
 /// A failure, whoever meets it and however often: its kind and what it says.

@@ -14,6 +14,7 @@
 
 mod activation;
 mod capabilities;
+mod constraints;
 mod explain;
 mod failure;
 mod follow;
@@ -27,6 +28,7 @@ mod schedule;
 
 pub use activation::{Activation, ActivationEnd, Activations, DiagramWords, Message};
 pub use capabilities::{NamedStates, Receives, State, States, Values};
+pub use constraints::{Commutes, Constraints};
 pub use explain::{Explain, Explanation, Observed, WaitExplanation};
 pub use failure::{Failure, FailureKind, Place};
 pub use follow::{Divergence, DivergenceReason, follow, settled};

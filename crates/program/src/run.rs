@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use crate::{Failure, Guard, GuardId, Label, Names, ProcessId, ProcessSet};
+use crate::{Constraints, Failure, Guard, GuardId, Label, Names, ProcessId, ProcessSet};
 use crate::{PortableNames, Receives, Renaming, Rounds, States, Values};
 
 /// Which locations a label names.
@@ -147,6 +147,11 @@ pub trait Run: Any {
 
     /// What its locations held, if it can tell.
     fn values(&self) -> Option<&dyn Values> {
+        None
+    }
+
+    /// When its steps commute, if it can tell.
+    fn constraints(&mut self) -> Option<&mut dyn Constraints> {
         None
     }
 }

@@ -49,6 +49,8 @@ pub struct Architecture {
     pub all_but_two: bool,
     /// The locations whose writes `data-centric` orders, since that is not so.
     pub ordered: Vec<String>,
+    /// If cycles are reduced to a star, its root: all that the others do to these locations is ordered.
+    pub root: Option<String>,
     /// How many executions were run.
     pub executions: u64,
     /// Why there may be more to be seen, if so.
@@ -92,7 +94,7 @@ impl<R: Run> Monitor<R> for Seen {
     }
 
     fn begin_again(&mut self) {
-        *self = Seen::default();
+        *self = Seen { graph: mazurka_explore::Architecture::new(self.graph.reduction()), ..Seen::default() };
     }
 }
 
@@ -117,7 +119,9 @@ impl Architecture {
         refused: Option<&str>,
         options: &Options,
     ) -> Architecture {
-        let mut seen = Seen::default();
+        let seen_by =
+            || Seen { graph: mazurka_explore::Architecture::new(options.reduction), ..Seen::default() };
+        let mut seen = seen_by();
         let (mut uncovered, mut found) = (refused.map(str::to_owned), None);
         if refused.is_none() {
             let summary = explore(program, Algorithm::DataCentric, options, &mut seen);
@@ -127,7 +131,7 @@ impl Architecture {
             }
         }
         let summary = found.unwrap_or_else(|| {
-            seen = Seen::default();
+            seen = seen_by();
             explore(program, Algorithm::Optimal, options, &mut seen)
         });
         let names = Names::of(program, &seen);
@@ -147,6 +151,7 @@ impl Architecture {
             acyclic: seen.graph.is_acyclic(),
             all_but_two: seen.graph.is_all_but_two(),
             ordered: told(&seen.graph.ordered().collect::<Vec<_>>()),
+            root: seen.graph.root().map(|root| names.process(root)),
             processes: processes.iter().map(|&process| names.process(process)).collect(),
             executions: summary.counts.executions(),
             partial: summary.not_exhaustive.map(|reason| reason.to_string()),
@@ -168,9 +173,12 @@ impl Architecture {
             return (kind, "data-centric completes each reads-from class once".to_owned());
         }
         let ordered = self.ordered.join(", ");
+        let what = match &self.root {
+            None => format!("the writes of {ordered}"),
+            Some(root) => format!("what all but {root} do to {ordered}"),
+        };
         let split = format!(
-            "data-centric orders the writes of {ordered} too: it meets every reads-from class, and completes no \
-             Mazurkiewicz trace twice"
+            "data-centric orders {what} too: it meets every reads-from class, and completes no Mazurkiewicz trace twice"
         );
         (kind, split)
     }

@@ -1,12 +1,17 @@
 //! From a program to a report: by a search, or by one schedule.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use mazurka_explore::{Algorithm, Counts, Monitor, NoMonitor, NotExhaustive, Options, Summary, explore};
+use mazurka_explore::{
+    Algorithm, Beginning, Counts, Jobs, Monitor, NoMonitor, NotExhaustive, Options, Summary, explore,
+    explore_jobs_from,
+};
 use mazurka_program::{Explain, Failure, FailureKind, Program, Schedule};
 
-use crate::collect::{Both, Collected, Collector, DistinctFailure, Watch, same};
+use crate::collect::{Both, Collected, Collector, DistinctFailure, PartCollector, Watch, same};
+use crate::kept::{Kept, NotKept, Teller, collectors};
 use crate::replay::{Misfit, Replay, ReplayEnd, ReplayFailure, replay};
 use crate::report::{Counterexample, Method, Report, Subject};
 use crate::text::counted;
@@ -62,8 +67,75 @@ pub fn check_observed<'a, P: Program<Run: Explain>>(
     let begin = Instant::now();
     let mut collector = Collector::new(options.keep_going, watch);
     let summary = explore(program, algorithm, options, &mut Both { first: observer, second: &mut collector });
+    told(program, subject, algorithm, options, Searched { summary, collected: collector.collected(), begin })
+}
+
+/// As [`check()`], by `wake-up` with so many workers: the report does not depend on how many.
+///
+/// # Errors
+/// As [`check()`].
+pub fn check_jobs<P: Program<Run: Explain> + Sync>(
+    program: &P,
+    subject: Subject,
+    options: &Options,
+    workers: usize,
+    watch: &mut Watch<'_>,
+) -> Result<Report, InternalError> {
+    let kept = Kept { before: Beginning::whole(), keeper: &mut NotKept };
+    check_kept(program, subject, options, workers, watch, kept)
+}
+
+/// As [`check_jobs`], of a search that goes on from what was kept of it.
+///
+/// # Errors
+/// As [`check()`].
+pub fn check_kept<P: Program<Run: Explain> + Sync>(
+    program: &P,
+    subject: Subject,
+    options: &Options,
+    workers: usize,
+    watch: &mut Watch<'_>,
+    kept: Kept<'_>,
+) -> Result<Report, InternalError> {
+    let begin = Instant::now();
+    let collected = Mutex::new(Collected::default());
+    let lock = || collected.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut interrupted = false;
+    let jobs = Jobs {
+        workers,
+        monitor: &|| PartCollector::new(options.keep_going),
+        collect: &mut |part: PartCollector| lock().add(part.collected()),
+        begin_again: &mut || *lock() = Collected::default(),
+        watch: &mut |counts, share| {
+            let goes_on = watch(counts, share);
+            interrupted |= goes_on.is_break();
+            goes_on
+        },
+    };
+    let (before, mut keeper) = (collectors(kept.before), Teller(kept.keeper));
+    let summary = explore_jobs_from(program, options, jobs, before, &mut keeper);
+    let mut collected = collected.into_inner().unwrap_or_else(PoisonError::into_inner);
+    collected.interrupted = interrupted && (collected.found.is_empty() || options.keep_going);
+    told(program, subject, Algorithm::WakeUp, options, Searched { summary, collected, begin })
+}
+
+/// A search that is over.
+struct Searched {
+    summary: Summary,
+    collected: Collected,
+    begin: Instant,
+}
+
+/// The report of a search.
+fn told<P: Program<Run: Explain>>(
+    program: &P,
+    subject: Subject,
+    algorithm: Algorithm,
+    options: &Options,
+    searched: Searched,
+) -> Result<Report, InternalError> {
+    let Searched { summary, collected, begin } = searched;
     let seconds = begin.elapsed().as_secs_f64();
-    let collected = collector.collected();
     if collected.found.is_empty()
         && let Some(what) = internal_error(&summary)
     {

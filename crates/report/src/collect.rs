@@ -59,11 +59,17 @@ pub type Watch<'a> = dyn FnMut(&Counts, f64) -> ControlFlow<()> + 'a;
 
 /// A monitor that keeps the first failure of a search and ends it, or all distinct ones to the end.
 pub struct Collector<'a> {
+    part: PartCollector,
+    watch: Option<&'a mut Watch<'a>>,
+}
+
+/// A collector of a part of a search, which may be in another thread than who watches.
+#[derive(Default)]
+pub(crate) struct PartCollector {
     keep_going: bool,
     collected: Collected,
     /// For each failure found, the last execution that showed it.
     seen_in: Vec<u64>,
-    watch: Option<&'a mut Watch<'a>>,
 }
 
 /// What a collector has in the end.
@@ -77,10 +83,50 @@ pub struct Collected {
     pub interrupted: bool,
 }
 
+impl Collected {
+    /// Adds what was met in a part of the search that comes after this one.
+    pub fn add(&mut self, later: Collected) {
+        for new in later.found {
+            if let Some(known) = self.found.iter_mut().find(|known| known.is_like(&new)) {
+                known.varies |= new.varies || known.failure.message != new.failure.message;
+                known.executions += new.executions;
+            } else if self.found.len() == MAX_FAILURES {
+                self.more = true;
+            } else {
+                self.found.push(new);
+            }
+        }
+        self.more |= later.more;
+        self.interrupted |= later.interrupted;
+    }
+}
+
 impl<'a> Collector<'a> {
     /// A collector that ends the search at the first failure, unless it is to keep going.
     pub fn new(keep_going: bool, watch: Option<&'a mut Watch<'a>>) -> Collector<'a> {
-        Collector { keep_going, collected: Collected::default(), seen_in: Vec::new(), watch }
+        Collector { part: PartCollector::new(keep_going), watch }
+    }
+
+    /// What was collected.
+    pub fn collected(self) -> Collected {
+        self.part.collected
+    }
+}
+
+impl PartCollector {
+    /// A collector that ends the search at the first failure, unless it is to keep going.
+    pub fn new(keep_going: bool) -> PartCollector {
+        PartCollector { keep_going, ..PartCollector::default() }
+    }
+
+    /// One that is done.
+    pub fn of(collected: Collected) -> PartCollector {
+        PartCollector { collected, ..PartCollector::default() }
+    }
+
+    /// What was collected so far.
+    pub fn so_far(&self) -> &Collected {
+        &self.collected
     }
 
     /// What was collected.
@@ -140,6 +186,24 @@ impl<'a> Collector<'a> {
 
 impl<R: Explain> Monitor<R> for Collector<'_> {
     fn execution(&mut self, ending: Ending, trace: &Trace, run: &R, counts: &Counts) -> ControlFlow<()> {
+        self.part.execution(ending, trace, run, counts)
+    }
+
+    fn begin_again(&mut self) {
+        Monitor::<R>::begin_again(&mut self.part);
+    }
+
+    fn progress(&mut self, counts: &Counts, share: f64) -> ControlFlow<()> {
+        let interrupted = &mut self.part.collected.interrupted;
+        if let Some(watch) = &mut self.watch {
+            *interrupted |= watch(counts, share).is_break();
+        }
+        if *interrupted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl<R: Explain> Monitor<R> for PartCollector {
+    fn execution(&mut self, ending: Ending, trace: &Trace, run: &R, counts: &Counts) -> ControlFlow<()> {
         let execution = counts.executions();
         // A failure is one however its execution ends: what a later assumption says can't undo it.
         for failure in run.failures() {
@@ -166,13 +230,6 @@ impl<R: Explain> Monitor<R> for Collector<'_> {
         self.collected.found.clear();
         self.seen_in.clear();
         self.collected.more = false;
-    }
-
-    fn progress(&mut self, counts: &Counts, share: f64) -> ControlFlow<()> {
-        if let Some(watch) = &mut self.watch {
-            self.collected.interrupted |= watch(counts, share).is_break();
-        }
-        if self.collected.interrupted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 

@@ -22,6 +22,7 @@ mod executions;
 mod interleaving;
 #[cfg(feature = "json")]
 pub mod json;
+mod kept;
 mod layout;
 mod livelock;
 #[cfg(feature = "progress")]
@@ -37,13 +38,14 @@ mod toy;
 mod wording;
 
 pub use architecture::{Architecture, NamedLink};
-pub use check::{InternalError, check, check_observed, check_schedule, confirm};
+pub use check::{InternalError, check, check_jobs, check_kept, check_observed, check_schedule, confirm};
 pub use collect::{Collected, Collector, DistinctFailure, MAX_FAILURES, Watch, schedule_of};
 pub use comparison::{Comparison, ComparisonRow, NotRun, Parameters, comparison_row};
 pub use diagram::Diagram;
 pub use executions::{Executions, FinalState, FinalStates, ListedExecution, Recorder, Recording};
 #[cfg(feature = "json")]
 pub use json::json;
+pub use kept::{Kept, Part};
 #[cfg(feature = "progress")]
 pub use progress::Progress;
 pub use replay::{Misfit, Replay, ReplayEnd, ReplayFailure, ReplayStep, Waiting, replay};

@@ -133,6 +133,33 @@ impl HappensBefore {
         self.clocks[position * self.lanes + process / LANE][process % LANE] >= event.index
     }
 
+    /// Whether all that happens before the event at a position is among the first `taken[p]` events of each
+    /// process `p`. Of processes that the list has no room for, none is.
+    #[inline]
+    pub fn past_is_within(&self, position: usize, taken: &[u32]) -> bool {
+        let own = self.events[position].process.index();
+        let clock = &self.clocks[position * self.lanes..][..self.lanes];
+        let known = clock.as_flattened().iter().enumerate();
+        known.into_iter().all(|(process, &known)| {
+            known <= taken.get(process).copied().unwrap_or(0) + u32::from(process == own)
+        })
+    }
+
+    /// The first event that writes a location and is not in a set, of which it is asked by position and which
+    /// is closed under happens-before.
+    pub fn next_writer(&self, location: Location, is_in: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut first = None;
+        let mut next = self.locations.get(location.0 as usize).map_or(NONE, |heads| heads.write);
+        while let Some(&Link { position, before, .. }) = self.links.get(next as usize) {
+            if is_in(position as usize) {
+                break;
+            }
+            first = Some(position as usize);
+            next = before;
+        }
+        first
+    }
+
     /// The positions from `from` on of the events that do not happen after the one at `first`, which is an
     /// earlier one.
     #[inline]

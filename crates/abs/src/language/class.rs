@@ -11,7 +11,7 @@ use super::traits::FlatMethod;
 use super::types::{Inference, Type};
 use super::world::{FieldInfo, MethodInfo};
 use crate::model::{
-    self, ClassId, Effect, Expr, ExprKind, FieldId, InterfaceId, MethodId, MethodName, Span, Statement,
+    self, ClassId, Effect, Expr, ExprKind, FieldId, InterfaceId, MethodId, MethodName, Sort, Span, Statement,
     StatementKind, Target,
 };
 
@@ -124,6 +124,10 @@ impl<'a> Compiler<'a> {
                 return;
             }
             let body = self.lower_method(id, &method);
+            let info = self.world.classes[id.index()].methods.get(&method.name);
+            let types = info.map_or(&[][..], |info| &info.parameters);
+            let mut sorts: Vec<Sort> = types.iter().map(|(_, ty)| self.sort(ty)).collect();
+            sorts.resize(method.declared.signature.parameters.len(), Sort::Other);
             let number = MethodId(self.methods.len() as u32);
             if method.name == "run" {
                 self.check_run(&method);
@@ -134,6 +138,7 @@ impl<'a> Compiler<'a> {
                 name: method.name,
                 class: id,
                 parameters: method.declared.signature.parameters.len() as u32,
+                sorts,
                 body,
                 span: method.declared.span,
             });
@@ -142,7 +147,11 @@ impl<'a> Compiler<'a> {
         self.check_init(&init, &methods);
         self.check_atomic(id, &methods);
         let info = &self.world.classes[id.index()];
-        let field = |field: &FieldInfo| model::Field { name: field.name.clone(), span: field.span };
+        let field = |field: &FieldInfo| model::Field {
+            name: field.name.clone(),
+            sort: self.sort(&field.ty),
+            span: field.span,
+        };
         self.model_classes.push(model::Class {
             name: info.name.clone(),
             implements: info.implements.clone(),
@@ -153,6 +162,15 @@ impl<'a> Compiler<'a> {
             methods,
             span: class.span,
         });
+    }
+
+    /// What kind of values a type has.
+    fn sort(&self, ty: &Type) -> Sort {
+        match ty {
+            Type::Data(data, _) if *data == self.world.basics.int => Sort::Int,
+            Type::Data(data, _) if *data == self.world.basics.bool => Sort::Bool,
+            _ => Sort::Other,
+        }
     }
 
     fn check_run(&mut self, method: &FlatMethod) {

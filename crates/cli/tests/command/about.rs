@@ -37,7 +37,7 @@ fn algorithms_are_listed_for_machines() {
         assert_eq!(told["exhaustive"], algorithm != Algorithm::Random);
         assert!(!told["guarantees"].as_array().unwrap().is_empty());
     }
-    assert_eq!(value["as_published"].as_array().unwrap().len(), 7);
+    assert_eq!(value["as_published"].as_array().unwrap().len(), 8);
 }
 
 /// Runs a shell, if there is one of that name, and gives what it printed.

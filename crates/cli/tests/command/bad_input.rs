@@ -79,7 +79,6 @@ fn kinds_of_files_that_are_not_supported() {
 fn options_that_mean_nothing() {
     for (options, part) in [
         (&["--algorithm", "fast"][..], "fast is not an algorithm; there are naive, source, optimal, "),
-        (&["--algorithm", "convergent+constraints"], "convergent+constraints is not supported yet"),
         (&["--algorithm", "optimal+context"], "has no sound form"),
         (&["--as-published"], "optimal has no form as published; source+context (versions 1 to 3), "),
         (&["--algorithm", "source+context", "--as-published=4"], "has no version 4; it has 1 to 3"),

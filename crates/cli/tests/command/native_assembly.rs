@@ -87,6 +87,28 @@ fn assembly_is_what_it_does() {
     }
 }
 
+/// The processor wants memory at a multiple of 16; that it is not is no matter of null pointers.
+#[test]
+fn a_wide_exchange_of_memory_that_is_not_aligned_is_told_as_that() {
+    let text = "#include <stdint.h>
+static char buffer[64] __attribute__((aligned(16)));
+int main(void) {
+  unsigned char done;
+  uint64_t low = 0, high = 0;
+  __asm__ __volatile__(\"lock cmpxchg16b %1; sete %0\" : \"=q\"(done), \"+m\"(*(__int128 *)(buffer + 8)), \"+a\"(low), \"+d\"(high)
+                       : \"b\"(1ull), \"c\"(2ull) : \"memory\");
+  return !done;
+}
+";
+    let place = Place::new("native-assembly-aligned", "program.c", text);
+    for compiler in compilers() {
+        place.run(&["check", "program.c", "--", &compiler]).expect(
+            1,
+            &["memory: main compares and exchanges 16 bytes at an address that is no multiple of 16\n  at program.c:6"],
+        );
+    }
+}
+
 #[test]
 fn assembly_of_other_kinds_is_refused_where_it_stands() {
     for (name, assembly, why) in [

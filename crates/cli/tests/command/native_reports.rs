@@ -211,6 +211,32 @@ int main(void) {
     assert!(!outcome.stdout.contains("leaks"), "{}", outcome.stdout);
 }
 
+/// Who calls `exit` has not left the functions that it is in.
+#[test]
+fn what_the_frames_of_who_exits_point_to_is_no_leak() {
+    let text = "#include <pthread.h>
+#include <stdlib.h>
+static void *work(void *unused) { return 0; }
+static void end(void) {
+  int *inner = malloc(4);
+  *inner = 0;
+  exit(*inner);
+}
+int main(void) {
+  pthread_t thread;
+  int *outer = malloc(8);
+  pthread_create(&thread, 0, work, 0);
+  pthread_join(thread, 0);
+  *outer = 3;
+  if (*outer == 3) end();
+  return *outer;
+}
+";
+    let outcome = check("native-exit-leak", "program.c", text, &[]);
+    outcome.expect(0, &["pass"]);
+    assert!(!outcome.stdout.contains("leak"), "{}", outcome.stdout);
+}
+
 /// A node that is lost when two threads put theirs into a list at once, and is not otherwise.
 #[test]
 fn a_leak_of_some_executions_is_found() {

@@ -2,13 +2,17 @@
 //!
 //! A record is a step as `convergent` needs it: whose it was, what it touched, whom it waited for and
 //! created. Sets of records are bit sets over the numbers of records; which records conflict with one is a
-//! bit set too, found when it is first asked for.
+//! bit set too, found when it is first asked for. Sets that are kept are lists of numbers instead ([`Sets`]):
+//! states have few records each, of the many that there are in all.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use mazurka_program::{Access, AccessKind, Label, Location, ProcessId};
 use mazurka_trace::dependence::dependent;
+
+use super::intern::{Interned, push_number, pushed_numbers};
+use crate::quick_hash::QuickHash;
 
 /// The number of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,6 +22,10 @@ pub(crate) struct RecordId(pub u32);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Record {
     pub process: ProcessId,
+    /// The block that the step was, if constraints are asked.
+    pub block: Option<u32>,
+    /// Whether the step is of a process that this one will have created, it or those that it creates.
+    pub of_descendant: bool,
     pub accesses: Vec<Access>,
     /// Locations whose writers the step can't come before: see [`Label::waited_for`].
     pub waited_for: Vec<Location>,
@@ -25,17 +33,25 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub fn of(process: ProcessId, label: &Label) -> Record {
+    pub fn of(process: ProcessId, block: Option<u32>, label: &Label) -> Record {
         let mut accesses = label.accesses.clone();
         accesses.sort_unstable();
         accesses.dedup();
-        Record { process, accesses, waited_for: label.waited_for.clone(), spawned: label.spawned.clone() }
+        Record {
+            process,
+            block,
+            of_descendant: false,
+            accesses,
+            waited_for: label.waited_for.clone(),
+            spawned: label.spawned.clone(),
+        }
     }
 
     /// A process that waits for its guard: it would read it.
-    pub fn waiting(process: ProcessId, guard: Location) -> Record {
-        let accesses = vec![Access::one(guard, AccessKind::Read)];
-        Record { process, accesses, waited_for: Vec::new(), spawned: Vec::new() }
+    pub fn waiting(process: ProcessId, block: Option<u32>, guard: Location) -> Record {
+        let (accesses, of_descendant) = (vec![Access::one(guard, AccessKind::Read)], false);
+        let (waited_for, spawned) = (Vec::new(), Vec::new());
+        Record { process, block, of_descendant, accesses, waited_for, spawned }
     }
 
     /// Adds another outcome of the same step.
@@ -127,10 +143,9 @@ struct Row {
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     table: Vec<Rc<Record>>,
-    numbers: HashMap<Rc<Record>, RecordId>,
+    numbers: HashMap<Rc<Record>, RecordId, QuickHash>,
     rows: Vec<Row>,
-    sets: HashSet<Rc<[u64]>>,
-    /// Bytes held by records and sets.
+    /// Bytes held by records.
     memory: usize,
 }
 
@@ -187,22 +202,14 @@ impl Records {
         common(set, self.row(with).reversible.words())
     }
 
+    /// Whether one would have had to wait for another.
+    pub fn waited_for(&self, later: RecordId, earlier: RecordId) -> bool {
+        self.get(later).waits_for(self.get(earlier))
+    }
+
     /// Of a set, the records of other processes that depend on one.
     pub fn dependents(&mut self, set: &[u64], with: RecordId) -> Vec<RecordId> {
         common(set, self.row(with).dependent.words())
-    }
-
-    /// A set as it is kept: each once.
-    pub fn keep(&mut self, set: &RecordSet) -> Rc<[u64]> {
-        let length = set.words.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
-        let words = &set.words[..length];
-        if let Some(known) = self.sets.get(words) {
-            return known.clone();
-        }
-        self.memory += size_of_val(words) + 48;
-        let words: Rc<[u64]> = words.into();
-        self.sets.insert(words.clone());
-        words
     }
 
     /// Bytes held.
@@ -216,4 +223,57 @@ impl Records {
 fn common(a: &[u64], b: &[u64]) -> Vec<RecordId> {
     let words: Vec<u64> = a.iter().zip(b).map(|(a, b)| a & b).collect();
     members(&words).collect()
+}
+
+/// The number of a set that is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SetId(pub u32);
+
+/// Sets of records as they are kept, each once: how far each member is from the one before.
+#[derive(Debug, Default)]
+pub(crate) struct Sets {
+    strings: Interned,
+    bytes: Vec<u8>,
+}
+
+impl Sets {
+    /// Keeps the set of these numbers, which come in order.
+    pub fn keep(&mut self, members: impl Iterator<Item = RecordId>) -> SetId {
+        self.bytes.clear();
+        let mut next = 0;
+        for RecordId(member) in members {
+            push_number(u64::from(member - next), &mut self.bytes);
+            next = member + 1;
+        }
+        SetId(self.strings.number(&self.bytes))
+    }
+
+    pub fn members(&self, set: SetId) -> impl Iterator<Item = RecordId> + '_ {
+        let mut next = 0;
+        pushed_numbers(self.strings.get(set.0)).map(move |distance| {
+            let member = next + distance as u32;
+            next = member + 1;
+            RecordId(member)
+        })
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.strings.memory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_that_is_kept_has_the_same_members() {
+        let mut sets = Sets::default();
+        for members in [&[][..], &[0], &[0, 1, 2], &[5, 200, 70_000], &[u32::MAX - 1]] {
+            let kept = sets.keep(members.iter().copied().map(RecordId));
+            assert_eq!(sets.members(kept).map(|record| record.0).collect::<Vec<_>>(), members);
+            assert_eq!(sets.keep(members.iter().copied().map(RecordId)), kept);
+        }
+    }
 }

@@ -1,25 +1,30 @@
 //! Carries what is known of a state over to one that is equal up to renaming.
 //!
-//! Records and sleep sets are stored in *canonical names*: of what is there in the state, its number in the
-//! canonical order ([`Renamed::things`]); of what is made below, its maker's canonical name and how many the
-//! maker had made since. Read back at an equal state, a canonical name is what the bijection between the two
-//! states makes of it. A record that has no canonical name can't be; if there is one all the same, the state
-//! is not stored, or not merged, and nothing is lost but time.
+//! A state speaks of what is *there*: the things of its canonical order ([`Renamed::things`]). What steps below
+//! it do to things that are made below it nobody above can notice, and who is made below comes only after the
+//! process that is there and has made it, itself or through others. So records are kept as they are *seen* from
+//! the state: with what they do to things that are there, and of a process that is there
+//! ([`Record::of_descendant`]). They have the names of the run, and the things of the state are kept with them,
+//! in order; read back at an equal state, a thing is what that state has in its place. Most have the same name
+//! there, and so have most records.
+//!
+//! Something that is neither there nor made below can't be in a record; if it is all the same, the record stays
+//! as it is, the state is not stored, and nothing is lost but time.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::rc::Rc;
 
-use mazurka_program::{Access, Location, Origin, ProcessId, Renamed, Renaming, Run, Thing};
+use mazurka_program::{Access, AccessKind, Location, ProcessId, Renamed, Renaming, Run, Thing};
 
-use super::records::{Record, RecordSet, Records, members};
+use super::intern::{Interned, push_number, pushed_numbers};
+use super::records::{Record, RecordId, RecordSet, Records};
+use crate::quick_hash::QuickHash;
 
-/// A state's own names.
+/// What is there in a state.
 #[derive(Debug, Default)]
 pub(super) struct StateNames {
     things: Vec<Thing>,
     made: Vec<(u32, u32)>,
-    numbers: HashMap<Thing, u32>,
+    numbers: HashMap<Thing, u32, QuickHash>,
 }
 
 impl StateNames {
@@ -33,6 +38,35 @@ impl StateNames {
     pub fn number(&self, process: ProcessId) -> Option<ProcessId> {
         self.numbers.get(&Thing::Process(process)).map(|&number| ProcessId(number))
     }
+
+    fn has(&self, thing: Thing) -> bool {
+        self.numbers.contains_key(&thing)
+    }
+
+    /// What is there that is not there in another state.
+    pub fn beyond(&self, other: &StateNames) -> Vec<Thing> {
+        self.things.iter().copied().filter(|&thing| !other.has(thing)).collect()
+    }
+
+    /// The process that is there and from which something is still to come, itself or through others.
+    fn ancestor(
+        &self,
+        run: &dyn Renaming,
+        thing: Thing,
+        lives: &impl Fn(ProcessId) -> bool,
+    ) -> Option<ProcessId> {
+        let mut at = thing;
+        loop {
+            let origin = run.origin(at)?;
+            let Some(&number) = self.numbers.get(&Thing::Process(origin.maker)) else {
+                at = Thing::Process(origin.maker);
+                continue;
+            };
+            let (processes, objects) = self.made[number as usize];
+            let made = if matches!(at, Thing::Process(_)) { processes } else { objects };
+            return (origin.ordinal >= made && lives(origin.maker)).then_some(origin.maker);
+        }
+    }
 }
 
 /// A state as a list of numbers, up to renaming where the front end can, else with its names. Says whether
@@ -42,273 +76,209 @@ pub(crate) fn comparable_state(run: &mut dyn Run, state: &mut Renamed) -> bool {
         renaming.renamed(state);
         return true;
     }
+    named_state(run, &mut state.list)
+}
+
+/// A state with its names as a list of numbers. Says whether there is one.
+pub(crate) fn named_state(run: &dyn Run, list: &mut Vec<i64>) -> bool {
     let named = run.states().and_then(|states| states.named());
-    named.map(|states| states.named_state(&mut state.list)).is_some()
+    named.map(|states| states.named_state(list)).is_some()
 }
 
-/// A canonical name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Name {
-    There(u32),
-    Process { maker: u32, ordinal: u32 },
-    Object { maker: u32, ordinal: u32, kind: u32 },
-}
-
-/// A canonical location.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A location, as one that is the same in every state, or as one that a thing has.
+#[derive(Clone, Copy, Debug)]
 enum Spot {
     Fixed(Location),
-    Of(u32, u32),
+    Of(Thing, u32),
 }
 
-/// Each once, with a number.
-#[derive(Debug)]
-struct Table<T> {
-    numbers: HashMap<T, u32>,
-    list: Vec<T>,
+/// A record of a run, taken apart. Ranges of locations need not stay together.
+#[derive(Clone, Debug)]
+struct Parts {
+    /// What it speaks of.
+    things: Vec<Thing>,
+    accesses: Vec<(Spot, AccessKind)>,
+    waited_for: Vec<Spot>,
 }
 
-impl<T> Default for Table<T> {
-    fn default() -> Table<T> {
-        Table { numbers: HashMap::new(), list: Vec::new() }
+impl Parts {
+    fn of(run: &dyn Renaming, record: &Record) -> Parts {
+        let spot = |location: Location| {
+            run.owner(location).map_or(Spot::Fixed(location), |(thing, place)| Spot::Of(thing, place))
+        };
+        let each = |access: &Access| {
+            let kind = access.kind;
+            access.locations().map(move |at| (at, kind)).collect::<Vec<_>>()
+        };
+        let accesses: Vec<_> =
+            record.accesses.iter().flat_map(each).map(|(at, kind)| (spot(at), kind)).collect();
+        let waited_for: Vec<_> = record.waited_for.iter().map(|&at| spot(at)).collect();
+        let mut things = vec![Thing::Process(record.process)];
+        for &at in accesses.iter().map(|(at, _)| at).chain(&waited_for) {
+            if let Spot::Of(thing, _) = at
+                && !things.contains(&thing)
+            {
+                things.push(thing);
+            }
+        }
+        Parts { things, accesses, waited_for }
     }
 }
 
-impl<T: Copy + Eq + std::hash::Hash> Table<T> {
-    fn number(&mut self, of: T) -> u32 {
-        *self.numbers.entry(of).or_insert_with(|| {
-            self.list.push(of);
-            self.list.len() as u32 - 1
+/// The number of a list of things that is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ThingsId(u32);
+
+/// Turns records of one state into those of another.
+#[derive(Debug, Default)]
+pub(super) struct Renamer {
+    /// The records of the run, taken apart when they are first asked for.
+    parts: Vec<Option<Box<Parts>>>,
+    /// The things of states, in order.
+    things: Interned,
+    bytes: Vec<u8>,
+    /// Bytes of what was taken apart.
+    memory: usize,
+}
+
+impl Renamer {
+    fn parts(&mut self, run: &dyn Renaming, records: &Records, record: RecordId) -> &Parts {
+        let at = record.0 as usize;
+        if at >= self.parts.len() {
+            self.parts.resize(at + 1, None);
+        }
+        self.parts[at].get_or_insert_with(|| {
+            let parts = Parts::of(run, records.get(record));
+            self.memory += size_of::<Parts>() + parts.things.capacity() * size_of::<Thing>();
+            self.memory += (parts.accesses.capacity() + parts.waited_for.capacity()) * size_of::<Spot>();
+            Box::new(parts)
         })
     }
-}
 
-/// All canonical names, and records in them.
-#[derive(Debug, Default)]
-pub(super) struct Canon {
-    names: Table<Name>,
-    spots: Table<Spot>,
-    records: Records,
-}
-
-/// What has been translated at one state.
-#[derive(Default)]
-struct Known {
-    things: HashMap<Thing, u32>,
-    names: HashMap<u32, Thing>,
-    locations: HashMap<Location, Location>,
-}
-
-impl Canon {
-    /// Records of a run, in canonical names.
-    pub fn store(
+    /// Whether a record speaks of one of these things.
+    pub fn speaks_of(
         &mut self,
         run: &dyn Renaming,
-        names: &StateNames,
         records: &Records,
-        set: &[u64],
-    ) -> Option<Rc<[u64]>> {
-        let mut inward = Inward { canon: self, run, names, known: Known::default() };
-        let mut stored = RecordSet::default();
-        for record in members(set) {
-            let record = inward.record(records.get(record))?;
-            stored.insert(inward.canon.records.number(record));
-        }
-        Some(self.records.keep(&stored))
+        record: RecordId,
+        things: &[Thing],
+    ) -> bool {
+        self.parts(run, records, record).things.iter().any(|thing| things.contains(thing))
     }
 
-    /// Stored records, in the names of a run.
-    pub fn read(
-        &self,
-        run: &mut dyn Renaming,
-        names: &StateNames,
+    /// A record as it is seen from a state; `lives` says who is enabled there, or waits. None if it speaks of
+    /// something that is neither there nor to come.
+    pub fn seen(
+        &mut self,
+        run: &dyn Renaming,
+        (names, lives): (&StateNames, impl Fn(ProcessId) -> bool),
         records: &mut Records,
-        set: &[u64],
-    ) -> Option<RecordSet> {
-        let mut outward = Outward { canon: self, run, names, known: Known::default() };
-        let mut read = RecordSet::default();
-        for record in members(set) {
-            let record = outward.record(self.records.get(record))?;
-            read.insert(records.number(record));
+        id: RecordId,
+    ) -> Option<RecordId> {
+        let parts = self.parts(run, records, id);
+        let record = records.get(id);
+        if record.spawned.is_empty() && parts.things.iter().all(|&thing| names.has(thing)) {
+            return Some(id);
         }
-        Some(read)
+        let is_to_come = |&thing: &Thing| names.ancestor(run, thing, &lives).is_some();
+        if !parts.things.iter().filter(|&&thing| !names.has(thing)).all(is_to_come) {
+            return None;
+        }
+        let there = |spot: &Spot| match *spot {
+            Spot::Fixed(location) => Some(location),
+            Spot::Of(thing, place) => names.has(thing).then(|| run.location_of(thing, place)),
+        };
+        let accesses = parts.accesses.iter();
+        let accesses = accesses.filter_map(|(spot, kind)| Some(Access::one(there(spot)?, *kind))).collect();
+        let waited_for = parts.waited_for.iter().filter_map(there).collect();
+        let thing = Thing::Process(record.process);
+        let ancestor = if names.has(thing) { None } else { names.ancestor(run, thing, &lives) };
+        let (process, of_descendant) =
+            ancestor.map_or((record.process, record.of_descendant), |ancestor| (ancestor, true));
+        Some(records.number(Record {
+            process,
+            block: None,
+            of_descendant,
+            accesses,
+            waited_for,
+            spawned: Vec::new(),
+        }))
+    }
+
+    /// Keeps the things of a state.
+    pub fn keep(&mut self, names: &StateNames) -> ThingsId {
+        self.bytes.clear();
+        for thing in &names.things {
+            let (number, sort) = match *thing {
+                Thing::Process(process) => (process.0, 0),
+                Thing::Object(number) => (number, 1),
+            };
+            push_number(u64::from(number) << 1 | sort, &mut self.bytes);
+        }
+        ThingsId(self.things.number(&self.bytes))
+    }
+
+    /// Records of a state whose things were kept, at one that is equal to it.
+    pub fn read(
+        &mut self,
+        run: &dyn Renaming,
+        (things, names): (ThingsId, &StateNames),
+        records: &mut Records,
+        set: impl Iterator<Item = RecordId>,
+    ) -> RecordSet {
+        let mut others: HashMap<Thing, Thing, QuickHash> = HashMap::default();
+        for (kept, &thing) in pushed_numbers(self.things.get(things.0)).zip(&names.things) {
+            let number = (kept >> 1) as u32;
+            let kept = if kept & 1 == 0 { Thing::Process(ProcessId(number)) } else { Thing::Object(number) };
+            if kept != thing {
+                others.insert(kept, thing);
+            }
+        }
+        let mut read = RecordSet::default();
+        for id in set {
+            let is_other = |thing: &Thing| others.contains_key(thing);
+            let same = others.is_empty() || !self.parts(run, records, id).things.iter().any(is_other);
+            read.insert(if same { id } else { self.renamed(run, &others, records, id) });
+        }
+        read
+    }
+
+    /// A record with other things in the places of some.
+    fn renamed(
+        &mut self,
+        run: &dyn Renaming,
+        others: &HashMap<Thing, Thing, QuickHash>,
+        records: &mut Records,
+        id: RecordId,
+    ) -> RecordId {
+        let parts = self.parts(run, records, id);
+        let other = |thing: Thing| others.get(&thing).copied().unwrap_or(thing);
+        let location = |spot: &Spot| match *spot {
+            Spot::Fixed(location) => location,
+            Spot::Of(thing, place) => run.location_of(other(thing), place),
+        };
+        let accesses = parts.accesses.iter();
+        let mut accesses: Vec<_> = accesses.map(|(spot, kind)| Access::one(location(spot), *kind)).collect();
+        accesses.sort_unstable();
+        let waited_for = parts.waited_for.iter().map(location).collect();
+        let record = records.get(id);
+        let process = match other(Thing::Process(record.process)) {
+            Thing::Process(process) => process,
+            Thing::Object(_) => record.process,
+        };
+        let of_descendant = record.of_descendant;
+        records.number(Record {
+            process,
+            block: None,
+            of_descendant,
+            accesses,
+            waited_for,
+            spawned: Vec::new(),
+        })
     }
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        let tables = self.names.list.capacity() * 2 * size_of::<(Name, u32)>()
-            + self.spots.list.capacity() * 2 * size_of::<(Spot, u32)>();
-        self.records.memory() + tables
-    }
-}
-
-/// A record with its names changed. Ranges of locations need not stay together.
-fn renamed_record(
-    record: &Record,
-    mut process: impl FnMut(ProcessId) -> Option<ProcessId>,
-    mut location: impl FnMut(Location) -> Option<Location>,
-) -> Option<Record> {
-    let mut accesses = Vec::with_capacity(record.accesses.len());
-    for access in &record.accesses {
-        for at in access.locations() {
-            accesses.push(Access::one(location(at)?, access.kind));
-        }
-    }
-    accesses.sort_unstable();
-    let waited_for = record.waited_for.iter().map(|&at| location(at)).collect::<Option<_>>()?;
-    let spawned = record.spawned.iter().map(|&child| process(child)).collect::<Option<_>>()?;
-    Some(Record { process: process(record.process)?, accesses, waited_for, spawned })
-}
-
-/// From the names of a run to canonical ones.
-struct Inward<'a> {
-    canon: &'a mut Canon,
-    run: &'a dyn Renaming,
-    names: &'a StateNames,
-    known: Known,
-}
-
-impl Inward<'_> {
-    fn record(&mut self, record: &Record) -> Option<Record> {
-        // Two closures can't borrow this at once: the locations first.
-        let mut locations = std::mem::take(&mut self.known.locations);
-        for at in record
-            .accesses
-            .iter()
-            .flat_map(|access| access.locations())
-            .chain(record.waited_for.iter().copied())
-        {
-            if let Entry::Vacant(unknown) = locations.entry(at) {
-                unknown.insert(self.location(at)?);
-            }
-        }
-        let changed = renamed_record(
-            record,
-            |process| self.thing(Thing::Process(process)).map(ProcessId),
-            |location| locations.get(&location).copied(),
-        );
-        self.known.locations = locations;
-        changed
-    }
-
-    fn location(&mut self, location: Location) -> Option<Location> {
-        let spot = match self.run.owner(location) {
-            None => Spot::Fixed(location),
-            Some((thing, place)) => Spot::Of(self.thing(thing)?, place),
-        };
-        Some(Location(self.canon.spots.number(spot)))
-    }
-
-    /// The way up to what is there, and down again.
-    fn thing(&mut self, thing: Thing) -> Option<u32> {
-        let mut way: Vec<(Thing, Origin)> = Vec::new();
-        let mut at = thing;
-        let mut name = loop {
-            if let Some(&known) = self.known.things.get(&at) {
-                break known;
-            }
-            if let Some(&number) = self.names.numbers.get(&at) {
-                break self.canon.names.number(Name::There(number));
-            }
-            let origin = self.run.origin(at)?;
-            way.push((at, origin));
-            at = Thing::Process(origin.maker);
-        };
-        self.known.things.insert(at, name);
-        while let Some((thing, origin)) = way.pop() {
-            let (processes, objects) = self.made(origin.maker);
-            name = self.canon.names.number(match thing {
-                Thing::Process(_) => {
-                    Name::Process { maker: name, ordinal: origin.ordinal.checked_sub(processes)? }
-                }
-                Thing::Object(_) => Name::Object {
-                    maker: name,
-                    ordinal: origin.ordinal.checked_sub(objects)?,
-                    kind: origin.kind,
-                },
-            });
-            self.known.things.insert(thing, name);
-        }
-        Some(name)
-    }
-
-    fn made(&self, maker: ProcessId) -> (u32, u32) {
-        let number = self.names.numbers.get(&Thing::Process(maker));
-        number.map_or((0, 0), |&number| self.names.made[number as usize])
-    }
-}
-
-/// From canonical names to those of a run.
-struct Outward<'a> {
-    canon: &'a Canon,
-    run: &'a mut dyn Renaming,
-    names: &'a StateNames,
-    known: Known,
-}
-
-impl Outward<'_> {
-    fn record(&mut self, record: &Record) -> Option<Record> {
-        let mut locations = std::mem::take(&mut self.known.locations);
-        for at in record.accesses.iter().map(|access| access.first).chain(record.waited_for.iter().copied()) {
-            if let Entry::Vacant(unknown) = locations.entry(at) {
-                unknown.insert(self.location(at)?);
-            }
-        }
-        let changed = renamed_record(
-            record,
-            |process| match self.thing(process.0)? {
-                Thing::Process(process) => Some(process),
-                Thing::Object(_) => None,
-            },
-            |location| locations.get(&location).copied(),
-        );
-        self.known.locations = locations;
-        changed
-    }
-
-    fn location(&mut self, location: Location) -> Option<Location> {
-        match self.canon.spots.list[location.0 as usize] {
-            Spot::Fixed(location) => Some(location),
-            Spot::Of(name, place) => {
-                let thing = self.thing(name)?;
-                Some(self.run.location_of(thing, place))
-            }
-        }
-    }
-
-    fn thing(&mut self, name: u32) -> Option<Thing> {
-        let mut way = Vec::new();
-        let mut at = name;
-        let mut thing = loop {
-            if let Some(&known) = self.known.names.get(&at) {
-                break known;
-            }
-            match self.canon.names.list[at as usize] {
-                Name::There(number) => break *self.names.things.get(number as usize)?,
-                Name::Process { maker, .. } | Name::Object { maker, .. } => {
-                    way.push(at);
-                    at = maker;
-                }
-            }
-        };
-        self.known.names.insert(at, thing);
-        while let Some(name) = way.pop() {
-            let Thing::Process(maker) = thing else { return None };
-            let number = self.names.numbers.get(&thing);
-            let (processes, objects) = number.map_or((0, 0), |&number| self.names.made[number as usize]);
-            thing = match self.canon.names.list[name as usize] {
-                Name::There(_) => return None,
-                Name::Process { ordinal, .. } => {
-                    let origin = Origin { maker, ordinal: ordinal + processes, kind: 0 };
-                    Thing::Process(self.run.process_of(origin))
-                }
-                Name::Object { ordinal, kind, .. } => {
-                    let origin = Origin { maker, ordinal: ordinal + objects, kind };
-                    Thing::Object(self.run.object_of(origin))
-                }
-            };
-            self.known.names.insert(name, thing);
-        }
-        Some(thing)
+        self.things.memory() + self.memory + self.parts.capacity() * size_of::<Option<Box<Parts>>>()
     }
 }

@@ -124,6 +124,11 @@ impl Architecture {
         Architecture { reduction, ..Architecture::default() }
     }
 
+    /// What is made of cycles.
+    pub fn reduction(&self) -> Reduction {
+        self.reduction
+    }
+
     /// Takes note of a step.
     pub fn note(&mut self, process: ProcessId, accesses: &[Access], spawned: &[ProcessId]) {
         if self.processes.insert(process) {
@@ -323,6 +328,12 @@ impl Architecture {
         self.reduced.ordered.iter().chain(&self.reduced.shadowed).copied()
     }
 
+    /// The root of the star, where one is made of cycles.
+    pub fn root(&mut self) -> Option<ProcessId> {
+        self.is_settled();
+        self.reduced.root
+    }
+
     /// What a step of a process with these accesses reads and writes, each cell once and in order.
     pub(super) fn footprint(&self, process: ProcessId, accesses: &[Access], footprint: &mut Footprint) {
         let Footprint { reads, writes } = footprint;
@@ -377,6 +388,13 @@ impl Architecture {
 pub(crate) struct Footprint {
     pub reads: Vec<Cell>,
     pub writes: Vec<Cell>,
+}
+
+impl Footprint {
+    /// How many locations are read: one that is read together with its shadow counts once.
+    pub fn locations_read(&self) -> usize {
+        self.reads.chunk_by(|a, b| a / 2 == b / 2).count()
+    }
 }
 
 /// Whether all edges have a process in common.

@@ -7,12 +7,12 @@
 //! no hash stands for it.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
 use mazurka_program::ProcessId;
 
 use super::architecture::{Cell, Footprint};
+use crate::quick_hash::QuickHash;
 
 /// A cone, by its number in [`Cones`].
 pub(crate) type ConeId = u32;
@@ -56,7 +56,7 @@ impl Event {
 #[derive(Default)]
 pub(crate) struct Cones {
     events: Vec<Event>,
-    numbers: HashMap<Rc<[u32]>, ConeId, BuildHasherDefault<Mix>>,
+    numbers: HashMap<Rc<[u32]>, ConeId, QuickHash>,
     key: Vec<u32>,
     bytes: usize,
 }
@@ -127,31 +127,5 @@ impl Cones {
     /// Bytes held, about.
     pub fn memory(&self) -> usize {
         self.bytes
-    }
-}
-
-/// A quick hash of keys; they are compared anyway.
-#[derive(Default)]
-pub(crate) struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 29)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-
-    fn write_usize(&mut self, word: usize) {
-        self.write_u64(word as u64);
     }
 }

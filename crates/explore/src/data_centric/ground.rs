@@ -70,7 +70,7 @@ impl<'a> Ground<'a> {
     /// What the step taken last does that the algorithm does not cover.
     pub fn uncovered(&mut self) -> Option<&'static str> {
         let label = self.walk.label();
-        let reads = self.footprint.reads.len();
+        let reads = self.footprint.locations_read();
         if label.accesses.iter().any(|access| access.kind == AccessKind::Send) {
             return Some("messages");
         }

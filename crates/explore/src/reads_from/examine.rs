@@ -8,8 +8,9 @@ use mazurka_program::{Location, ProcessId};
 use smallvec::smallvec;
 
 use super::past::join;
+use super::tree::{Child, Frozen, NodeKind, Steps, Way};
 use super::versions::{Pinned, Place, Source, Version, Wanted};
-use super::{Child, Frozen, NodeKind, ReadsFromSearch, Steps, Unfit, Way, count};
+use super::{ReadsFromSearch, Unfit, count};
 
 /// The event that wrote a location; none if it holds what it held at first.
 type Writer = Option<(ProcessId, u32)>;
@@ -190,18 +191,15 @@ impl ReadsFromSearch<'_> {
         let Some(own) = place.at.filter(|&own| !trace.varies(own) && trace.alternatives(own) == 1) else {
             return (0..trace.len() as u32).collect();
         };
-        let mut candidates = self.odd.clone();
         // If neither writes what it reads, each could have come first as it is.
-        if location.is_none_or(|location| trace.writes(own, location)) {
-            let read = self.pasts.reads(own).iter();
-            candidates.extend(read.flat_map(|read| self.pasts.writers(read.location)));
-            candidates.sort_unstable();
-            candidates.dedup();
+        if location.is_some_and(|location| !trace.writes(own, location)) {
+            return self.odd.clone();
         }
-        candidates
+        let read = self.pasts.reads(own).iter();
+        read.fold(self.odd.clone(), |all, read| merged(&all, self.pasts.writers(read.location)))
     }
 
-    /// Of steps, and of those who wait, the ones beyond a node's configuration that do not come after an event.
+    /// Of steps in the order of the trace, and of those who wait, the ones beyond a node's configuration that do not come after an event.
     fn places_before(
         &self,
         node: usize,
@@ -213,12 +211,22 @@ impl ReadsFromSearch<'_> {
         let taken = candidates.iter().map(|&at| (trace.process(at as usize), trace.index(at as usize)));
         let next = |process| (process, trace.positions(process).len() as u32 + 1);
         let waits = waiting.iter().map(|waiting| next(waiting.process));
-        let places = taken.chain(waits).filter(|&(process, index)| {
-            index > count(&node.cut, process) && node.frozen.iter().all(|frozen| frozen.process != process)
-        });
-        let places = places.map(|(process, index)| self.place(process, index, waiting));
-        let comes_after = |before| count(self.pasts.cut(before), event.0) >= event.1;
-        places.filter(|place| !place.before.is_some_and(comes_after)).collect()
+        // What follows a step that comes after the event does so, too.
+        let mut is_over = vec![false; self.pasts.width()];
+        let mut places = Vec::new();
+        for (process, index) in taken.chain(waits) {
+            if index <= count(&node.cut, process) || is_over.get(process.index()) == Some(&true) {
+                continue;
+            }
+            let place = self.place(process, index, waiting);
+            let comes_after = |before| count(self.pasts.cut(before), event.0) >= event.1;
+            if place.before.is_some_and(comes_after) {
+                is_over[process.index()] = true;
+            } else if node.frozen.iter().all(|frozen| frozen.process != process) {
+                places.push(place);
+            }
+        }
+        places
     }
 
     /// Whether a step of another process is to be tried before the node's, and what it has to read then.
@@ -286,10 +294,7 @@ impl ReadsFromSearch<'_> {
             return Ok(());
         }
         let source = source.map_or(Source::Initial, Source::At);
-        let mut candidates = self.odd.clone();
-        candidates.extend_from_slice(self.pasts.writers(location));
-        candidates.sort_unstable();
-        candidates.dedup();
+        let candidates = merged(&self.odd, self.pasts.writers(location));
         for place in self.places_before(node, taker, &candidates, waiting) {
             let touches = |at: usize| {
                 self.walk.trace.varies(at)
@@ -488,6 +493,18 @@ impl ReadsFromSearch<'_> {
         }
         ControlFlow::Continue(true)
     }
+}
+
+/// What is in either of two lists, which are in order, once.
+fn merged(one: &[u32], other: &[u32]) -> Vec<u32> {
+    let mut all = Vec::with_capacity(one.len() + other.len());
+    let (mut one, mut other) = (one.iter().copied().peekable(), other.iter().copied().peekable());
+    while let Some(least) = one.peek().into_iter().chain(other.peek()).min().copied() {
+        all.push(least);
+        one.next_if_eq(&least);
+        other.next_if_eq(&least);
+    }
+    all
 }
 
 /// Where the last of so many steps was put among the others, if these are in their order.

@@ -36,6 +36,10 @@ fn note(why: Unfit) -> &'static str {
             "the program looks at a clock, so optimal explored it; executions whose reads-from class was seen before \
              are counted as blocked"
         }
+        Unfit::Planned => {
+            "some step did something else than what it reads from lets expect, so optimal explored the program; \
+             executions whose reads-from class was seen before are counted as blocked"
+        }
         Unfit::Guards | Unfit::Labels | Unfit::TooManyReads | Unfit::TooHard | Unfit::Stopped => {
             "some steps read and write too much at once, so optimal explored the program; executions whose reads-from \
              class was seen before are counted as blocked"

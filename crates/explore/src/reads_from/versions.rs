@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use super::consistency::{NONE, TooHard};
 use super::past::{INITIAL, Identity, Pasts, identity, join};
-use super::{ReadsFromSearch, Unfit, count};
+use super::{ReadsFromSearch, Unfit, count, note_overwritten};
 
 /// No step may read more locations than this, nor may there be more versions, whole ones and beginnings, that are
 /// tried at the end of one execution.
@@ -350,8 +350,12 @@ impl ReadsFromSearch<'_> {
         // Its last step is the one in question.
         let from = self.common_prefix(&schedule[..schedule.len() - 1]).min(self.probed);
         self.probed = from;
-        let found = self.walk.probe(from, schedule[from..].iter().copied());
-        let found = found.map(|(label, alternatives)| Known::of(label, alternatives));
+        let ReadsFromSearch { walk, locations, is_wrong, .. } = self;
+        let rules = walk.options.rules.reads_from;
+        let found = walk.probe(from, schedule[from..].iter().copied()).map(|(label, alternatives)| {
+            *is_wrong |= rules.overwrite && rules.overwrite_aside && note_overwritten(locations, label);
+            Known::of(label, alternatives)
+        });
         if self.walk.has_stopped() {
             return Err(Unfit::Stopped);
         }

@@ -204,8 +204,9 @@ fn judge(program: &Abs, settings: Settings, only: Option<Algorithm>, seed: u64) 
         honest(program, seed)?;
     }
     let naive: &[u64] = if truth.interleavings <= 200 { &[0] } else { &[] };
-    let table: [(Algorithm, &[u64]); 6] = [
+    let table: [(Algorithm, &[u64]); 7] = [
         (Algorithm::Optimal, &[0, 1, 2]),
+        (Algorithm::WakeUp, &[0, 10, 11, 12]),
         (Algorithm::Source, &[0, 3]),
         (Algorithm::SourceContext, &[0, 4, 5]),
         (Algorithm::Convergent, &[0, 6, 7]),

@@ -9,6 +9,7 @@ use mazurka_laws::abs_text::{self, AbsTexts};
 use mazurka_laws::campaign::{FuzzProgram, Outcome};
 use mazurka_laws::closures::Closures;
 use mazurka_laws::closures::loops::LoopClosures;
+use mazurka_laws::commuting::Commuting;
 use mazurka_laws::loops::{LoopLaws, Loops};
 use mazurka_laws::maz::MazPrograms;
 use mazurka_laws::repairs::{BrokenBuild, broken_builds};
@@ -36,6 +37,7 @@ const USAGE: &str = "usage: mazurka-fuzz [options]
   --native      turn the programs into C, and compare; with --loops those that may run for ever
   --cc C        with --native: the compiler
   --abs         ABS programs, random ones and mutants
+  --commuting   steps that are said to commute, in both orders
   --abs-text    texts that may be no ABS programs: whether each is refused with a place, or makes sense";
 
 /// What programs are checked as.
@@ -50,9 +52,10 @@ enum Mode {
     NativeLoops,
     Abs,
     AbsText,
+    Commuting,
 }
 
-const MODES: [(&str, Mode); 7] = [
+const MODES: [(&str, Mode); 8] = [
     ("--repairs", Mode::Repairs),
     ("--loops", Mode::Loops),
     ("--loop-closures", Mode::LoopClosures),
@@ -60,6 +63,7 @@ const MODES: [(&str, Mode); 7] = [
     ("--native", Mode::Native),
     ("--abs", Mode::Abs),
     ("--abs-text", Mode::AbsText),
+    ("--commuting", Mode::Commuting),
 ];
 
 /// What was asked for.
@@ -101,6 +105,7 @@ fn main() -> ExitCode {
             fuzz(&campaign, &AbsPrograms { corpus: abs::corpus(), only })
         }
         Mode::AbsText => fuzz(&campaign, &AbsTexts::of(abs_text::corpus())),
+        Mode::Commuting => fuzz(&campaign, &Commuting { corpus: programs.corpus }),
     };
     ExitCode::from(u8::from(wrong))
 }

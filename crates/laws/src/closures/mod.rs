@@ -75,7 +75,7 @@ impl FuzzTarget for Closures {
         let seconds = outcome.time.as_secs_f64();
         format!(
             "{held} programs ({mutants} mutants of the corpus), {classes} classes, in {seconds:.1} s: \
-             closure and program agree, brute force and naive, source and optimal on the closure\n\
+             closure and program agree, brute force and naive, source, optimal and reads-from on the closure\n\
              too large for brute force over the closure: {agreed} that agree under optimal, {too_large} that \
              were left out{}",
             outcome.unfit_lines("can't be acted out")
@@ -191,10 +191,11 @@ fn compare(litmus: &Litmus, closure: &ClosureProgram, seed: u64) -> Checked {
         return broken(what);
     }
     let naive: &[u64] = if truth.interleavings <= 200 { &[0] } else { &[] };
-    let table: [(Algorithm, &[u64]); 4] = [
+    let table: [(Algorithm, &[u64]); 5] = [
         (Algorithm::Optimal, &[0, 1, 2]),
+        (Algorithm::WakeUp, &[0, 6, 7]),
         (Algorithm::Source, &[0, 3]),
-        (Algorithm::ReadsFrom, &[0, 4, 5]),
+        (Algorithm::ReadsFrom, &[0, 4, 5, 6]),
         (Algorithm::Naive, naive),
     ];
     for (algorithm, order) in in_orders(seed.wrapping_mul(41), &table) {

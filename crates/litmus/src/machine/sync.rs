@@ -159,7 +159,10 @@ impl<R: Recorder> Executor<'_, R> {
     pub(super) fn try_lock(&mut self, dest: u32, lock: Object) -> Result<(), Halt> {
         let cell = self.lock_cell(lock)?;
         let free = self.machine.memory.get(cell) == 0;
-        if free || self.machine.rules.failed_try_lock_counts {
+        let rules = self.machine.rules;
+        if !free && rules.failed_try_lock_reads {
+            self.record.touch(cell, AccessKind::Read);
+        } else if free || rules.failed_try_lock_counts {
             self.record.touch(cell, AccessKind::Update);
         }
         if free {

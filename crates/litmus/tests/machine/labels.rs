@@ -186,6 +186,7 @@ fn rules_can_be_broken_on_purpose() {
         guard_is_one_location: false,
         static_footprints: false,
         failed_try_lock_counts: false,
+        failed_try_lock_reads: false,
         polls_wait: true,
     };
     let mut run = program(text).with_rules(broken).start(Footprints::Static);

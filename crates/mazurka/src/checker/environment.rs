@@ -19,7 +19,7 @@ macro_rules! variables {
 variables! {
     REPLAY = "MAZURKA_REPLAY":
         "runs one schedule instead of searching: `v1:...`, or `@FILE` for a file that holds it";
-    ALGORITHM = "MAZURKA_ALGORITHM": "the algorithm: `optimal`, `source`, `naive`, `data-centric`, `reads-from` or `random`";
+    ALGORITHM = "MAZURKA_ALGORITHM": "the algorithm: `optimal`, `wake-up`, `source`, `naive`, `data-centric`, `reads-from` or `random`";
     MAX_EXECUTIONS = "MAZURKA_MAX_EXECUTIONS": "at most so many executions, of all kinds together";
     MAX_SECONDS = "MAZURKA_MAX_SECONDS": "at most so many seconds for each check: `10`, `0.5`";
     MAX_UNROLL = "MAZURKA_MAX_UNROLL":
@@ -253,7 +253,8 @@ mod tests {
                 ALGORITHM,
                 "fast",
                 "MAZURKA_ALGORITHM=fast: fast is not an algorithm; there are naive, source, optimal, \
-                 optimal+observers, source+context, convergent, data-centric, reads-from and random",
+                 wake-up, optimal+observers, source+context, source+constraints, convergent, \
+                 convergent+constraints, data-centric, reads-from and random",
             ),
             (
                 REPLAY,

@@ -60,8 +60,11 @@ impl Task {
             }
             if self.heartbeat.progress(counts) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        check(program, self.subject.clone(), self.algorithm, &self.options, Some(&mut watch))
-            .unwrap_or_else(|error| self.broken(program, &error.to_string()))
+        let mut report =
+            check(program, self.subject.clone(), self.algorithm, &self.options, Some(&mut watch))
+                .unwrap_or_else(|error| self.broken(program, &error.to_string()));
+        report.reason = report.reason.or_else(|| program.doubt().map(str::to_owned));
+        report
     }
 
     /// The report of a search that came to what can't be: the closure does not repeat itself, or there is a

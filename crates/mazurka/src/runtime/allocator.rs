@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::ops::Range;
 use std::ptr;
 
 use mazurka_program::ProcessId;
@@ -16,6 +17,7 @@ use mazurka_threads::lifetime::Reset;
 use super::arena::{self, Arenas};
 use super::heap::{self, Maker};
 use super::identity::Base;
+use super::region;
 use super::spin::leave_nothing;
 
 /// A global allocator that wraps another and remembers what checks allocate.
@@ -275,6 +277,13 @@ impl Log {
         }
         // SAFETY: the first `len` entries were written.
         unsafe { std::slice::from_raw_parts(self.entries, self.len) }
+    }
+
+    /// What was allocated in the region of those who look for leaks: it stays there, also when it is freed.
+    pub(super) fn blocks_of_region(&self) -> impl Iterator<Item = Range<usize>> {
+        let region = region::range();
+        let is_there = move |entry: &&Entry| region.contains(&!entry.hidden);
+        self.entries().iter().filter(is_there).map(|entry| !entry.hidden..!entry.hidden + entry.size)
     }
 
     /// What an object at an address is named by, if it is in memory that was allocated in this execution.

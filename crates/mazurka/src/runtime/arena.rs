@@ -101,6 +101,8 @@ pub(super) type BlockChange = (usize, u64, u64);
 pub(super) struct Arenas {
     slab: usize,
     arenas: Vec<Arena>,
+    /// The parts that are not as they were when the execution began: process and size.
+    touched: Vec<(usize, usize)>,
     /// Who allocates and frees now.
     current: usize,
     live: usize,
@@ -119,6 +121,7 @@ impl Arenas {
         let mut arenas = Box::new(Arenas {
             slab,
             arenas: Vec::new(),
+            touched: Vec::new(),
             current: 0,
             live: 0,
             is_exceeded: false,
@@ -142,7 +145,9 @@ impl Arenas {
             }
         }
         (self.slab, self.live, self.current, self.is_exceeded) = (slab, 0, 0, false);
-        self.arenas.clear();
+        while let Some((process, size)) = self.touched.pop() {
+            self.arenas[process].parts[size] = (0, BTreeSet::new());
+        }
         self.changes.clear();
         true
     }
@@ -164,13 +169,22 @@ impl Arenas {
 
     /// Where there is, or was, something.
     pub(super) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
-        self.arenas.iter().enumerate().flat_map(move |(process, arena)| {
-            let parts = arena.parts.iter().enumerate().filter(|(_, part)| part.0 > 0);
-            parts.map(move |(size, part)| {
-                let start = self.part(process, size);
-                start..start + part.0
-            })
+        self.touched.iter().map(|&(process, size)| {
+            let start = self.part(process, size);
+            start..start + self.arenas[process].parts[size].0
         })
+    }
+
+    /// What the current process has of a size, which is about to change.
+    fn touch(&mut self, size: usize) -> &mut (usize, BTreeSet<usize>) {
+        while self.arenas.len() <= self.current {
+            self.arenas.push(Arena::default());
+        }
+        let part = &mut self.arenas[self.current].parts[size];
+        if part.0 == 0 && part.1.is_empty() {
+            self.touched.push((self.current, size));
+        }
+        part
     }
 
     fn part(&self, process: usize, size: usize) -> usize {
@@ -184,11 +198,8 @@ impl Arenas {
             self.is_exceeded = true;
             return None;
         }
-        while self.arenas.len() <= self.current {
-            self.arenas.push(Arena::default());
-        }
         let start = self.part(self.current, size);
-        let (used, free) = &mut self.arenas[self.current].parts[size];
+        let (used, free) = self.touch(size);
         let block = match free.pop_first() {
             Some(block) => block,
             None if *used + bytes <= PART => {
@@ -210,12 +221,9 @@ impl Arenas {
         if !(self.slab..self.slab + SLAB).contains(&block) {
             return;
         }
-        while self.arenas.len() <= self.current {
-            self.arenas.push(Arena::default());
-        }
         self.live -= 1;
         self.changes.push((block, layout.size() as u64 + 1, 0));
-        self.arenas[self.current].parts[size_of_block(layout).0].1.insert(block);
+        self.touch(size_of_block(layout).0).1.insert(block);
     }
 }
 

@@ -9,7 +9,7 @@ use mazurka_program::{Guard, ProcessId, Stop};
 
 use super::operation::{CurrentStep, Nature, Operation, Wait};
 use super::process::{Body, Panicked, Pending, Resume, Status};
-use super::spin::{Frame, Registers, leave_nothing, wipe_leftovers};
+use super::spin::{Frame, Registers, leave_nothing, leave_nothing_of_comparing, wipe_leftovers};
 use super::{Runtime, UNFIT, panics, with_runtime};
 
 /// Where every coroutine begins.
@@ -174,6 +174,9 @@ impl Runtime {
         }
         if self.looks_for_rounds() {
             self.note_arrival(place, registers);
+        } else if self.is_suspect(self.execution.schedule.running) {
+            self.compare_memory();
+            leave_nothing_of_comparing();
         }
         if self.process(self.execution.schedule.running).may_loop(place) {
             self.look_for_loop(place, registers);

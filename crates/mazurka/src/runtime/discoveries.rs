@@ -14,8 +14,14 @@ use rustc_hash::FxHashSet;
 
 use super::Runtime;
 use super::identity::OwnKind;
+use super::quiet::Memory;
 use super::rounds::Loops;
 use super::run::MAIN;
+
+/// Why a search that has ended is no pass.
+const UNSEEN: &str = "a loop that only reads was taken to wait, and whether it counts where nobody is told can't \
+                      be seen: the closure has too much memory to be compared, or keeps some from one \
+                      execution to the next, or allocates otherwise than by `mazurka::Allocator`";
 
 /// What has been found out. Shared by the searches of one check.
 #[derive(Default)]
@@ -34,6 +40,10 @@ struct Facts {
     groups: Vec<Vec<LocationName>>,
     /// Whether processes go in loops that write.
     loops: bool,
+    /// Whether processes seem to spin.
+    spins: bool,
+    /// Whether some did whose memory could not be compared.
+    unseen: bool,
     /// Whether processes spin in frames that are deeper than the clean part of a stack.
     deep: bool,
     /// Whether rounds can't be looked for.
@@ -56,6 +66,11 @@ impl Discoveries {
         !facts.stranded && std::mem::take(&mut facts.news)
     }
 
+    /// Why what was found is not all there is, though the search came to its end.
+    pub(crate) fn doubt(&self) -> Option<&'static str> {
+        self.facts().unseen.then_some(UNSEEN)
+    }
+
     /// Whether a search has to be begun again on another thread of the operating system, since the last time
     /// this was asked.
     pub(crate) fn begin_elsewhere(&self) -> bool {
@@ -75,11 +90,20 @@ impl Runtime {
         self.search.leaves_stacks = facts.bombs;
         self.search.is_deep = facts.deep;
         let groups = facts.groups.clone();
-        let loops = facts.loops && !facts.no_rounds && !self.execution.living.is_watched();
-        self.search.without_rounds = facts.no_rounds || self.execution.living.is_watched();
+        let is_watched = self.execution.living.is_watched();
+        let loops = facts.loops && !facts.no_rounds && !is_watched;
+        let spins = facts.spins && !facts.no_rounds;
+        self.search.without_rounds = facts.no_rounds || is_watched;
+        self.search.memory = match facts.spins {
+            _ if facts.no_rounds => Memory::Unknown,
+            true => Memory::Compared,
+            false => Memory::NotAsked,
+        };
         drop(facts);
-        self.search.loops = loops.then(Loops::new).flatten();
-        self.search.without_rounds |= loops && self.search.loops.is_none();
+        self.search.loops = (loops || (spins && !is_watched)).then(|| Loops::new(loops)).flatten();
+        if (loops || (spins && !is_watched)) && self.search.loops.is_none() {
+            (self.search.without_rounds, self.search.memory) = (true, Memory::Unknown);
+        }
         let arenas = self.search.loops.as_mut().map(|loops| &raw mut *loops.arenas);
         self.execution.log.arenas = arenas.unwrap_or(std::ptr::null_mut());
         for group in groups {
@@ -140,6 +164,16 @@ impl Runtime {
         if !self.search.without_rounds {
             self.discover(|facts| !std::mem::replace(&mut facts.loops, true));
         }
+    }
+
+    /// From now on the memory of processes that seem to spin is compared.
+    pub(super) fn discover_spins(&mut self) {
+        self.discover(|facts| !std::mem::replace(&mut facts.spins, true));
+    }
+
+    /// Some process seems to spin, and may count all the same: the search goes on, but is not all there is.
+    pub(super) fn discover_unseen(&mut self) {
+        self.search.discoveries.facts().unseen = true;
     }
 
     /// As [`Runtime::discover_loops`], unless that was done before. Says whether it is news.

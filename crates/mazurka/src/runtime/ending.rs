@@ -52,7 +52,7 @@ impl Runtime {
     fn run_out(&mut self) {
         self.step.story = None;
         let mut last = None;
-        let most = if self.search.loops.is_some() { MAX_STEPS_IN_LOOPS } else { MAX_STEPS };
+        let most = if self.follows_loops() { MAX_STEPS_IN_LOOPS } else { MAX_STEPS };
         for _ in 0..most {
             if !self.start_unseen() {
                 return;

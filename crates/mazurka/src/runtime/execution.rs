@@ -12,6 +12,7 @@ use mazurka_threads::races::WHOLE;
 use mazurka_threads::rounds::Last;
 
 use super::process::{self, Body, Resume, Status};
+use super::quiet::Memory;
 use super::run::MAIN;
 use super::{Panicked, RUNTIME, Runtime, UNFIT, overflow, place_of};
 
@@ -38,7 +39,7 @@ impl Runtime {
 
     /// Gives a process a stack.
     pub(super) fn embark(&mut self, process: ProcessId) -> std::io::Result<()> {
-        let clean = match self.search.loops.is_some() || self.search.is_deep {
+        let clean = match self.follows_loops() || self.search.is_deep {
             true => super::rounds::CLEAN_STACK,
             false => super::spin::CLEAN_STACK,
         };
@@ -64,6 +65,8 @@ impl Runtime {
         if self.looks_for_rounds() {
             self.execution.shadow.runs(process);
             super::spin::leaves_more();
+        } else if self.search.memory == Memory::Compared {
+            self.execution.shadow.runs(process);
         }
         let runtime: *mut Runtime = self;
         let before = RUNTIME.with(|cell| cell.replace(runtime));

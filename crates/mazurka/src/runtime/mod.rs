@@ -28,6 +28,7 @@ mod panics;
 mod portable;
 pub(crate) mod primitives;
 mod process;
+mod quiet;
 pub(crate) mod races;
 mod reach;
 mod recycled;
@@ -190,6 +191,8 @@ pub(crate) struct Search {
     groups: Groups,
     /// What it takes to look for rounds, if they are looked for.
     loops: Option<rounds::Loops>,
+    /// How what processes do to memory is known, if they seem to spin.
+    memory: quiet::Memory,
     /// Whether processes spin in deep frames.
     is_deep: bool,
     /// Whether rounds can't be looked for, whatever loops are found.
@@ -290,6 +293,7 @@ impl Runtime {
             guards: take(&mut recycled.guards),
             groups: Groups::default(),
             loops: None,
+            memory: quiet::Memory::default(),
             is_deep: false,
             without_rounds: false,
             script: take(&mut recycled.script),

@@ -49,15 +49,17 @@ const MANY_TIMES: u32 = 4;
 /// If processes have more memory than this, no rounds are looked for.
 const MOST_MEMORY: usize = 1 << 20;
 
-/// What a search has that looks for rounds.
+/// What a search has that looks for rounds, or at the memory of those who [may spin](super::quiet).
 pub(super) struct Loops {
     pub(super) arenas: Box<Arenas>,
+    /// Whether rounds are looked for.
+    follows: bool,
 }
 
 impl Loops {
     /// None if there is no memory for it.
-    pub(super) fn new() -> Option<Loops> {
-        Some(Loops { arenas: Arenas::new()? })
+    pub(super) fn new(follows: bool) -> Option<Loops> {
+        Some(Loops { arenas: Arenas::new()?, follows })
     }
 }
 
@@ -146,8 +148,9 @@ impl Runtime {
     }
 
     /// The memory of the execution, but for the stack of the process that runs.
-    fn memory(&self, running: ProcessId) -> impl Iterator<Item = Range<usize>> {
+    pub(super) fn memory(&self, running: ProcessId) -> impl Iterator<Item = Range<usize>> {
         let arenas = self.search.loops.iter().flat_map(|loops| loops.arenas.ranges());
+        let blocks = self.execution.log.blocks_of_region();
         let copies = self.execution.statics.copied().map(|copy| copy.memory);
         let others = self.execution.schedule.created.iter().filter(move |&&process| process != running);
         let stacks = others.filter_map(|&process| {
@@ -155,7 +158,7 @@ impl Runtime {
             let pending = state.pending.filter(|_| state.has_stack())?;
             Some(pending.top..state.bottom())
         });
-        arenas.chain(copies).chain(stacks)
+        arenas.chain(blocks).chain(copies).chain(stacks)
     }
 
     /// A process takes a step from where its stack pointer is this.
@@ -254,7 +257,7 @@ impl Runtime {
         }
     }
 
-    fn is_location_of_object(&self, word: u64) -> bool {
+    pub(super) fn is_location_of_object(&self, word: u64) -> bool {
         is_location(word, self.execution.stamp, self.search.table.count)
     }
 
@@ -276,7 +279,13 @@ impl Runtime {
     /// Whether rounds are looked for.
     #[inline]
     pub(super) fn looks_for_rounds(&self) -> bool {
-        self.search.loops.is_some() && !self.execution.leaving
+        self.follows_loops() && !self.execution.leaving
+    }
+
+    /// Whether the search is one that looks for rounds.
+    #[inline]
+    pub(super) fn follows_loops(&self) -> bool {
+        self.search.loops.as_ref().is_some_and(|loops| loops.follows)
     }
 
     /// Whether a process may have gone a round with the step that it took last, or goes in a loop.

@@ -45,6 +45,11 @@ impl Closure {
         Closure { body: self.body.clone(), settings, discoveries: self.discoveries.clone() }
     }
 
+    /// Why a search of it that came to its end has not shown everything.
+    pub(crate) fn doubt(&self) -> Option<&'static str> {
+        self.discoveries.doubt()
+    }
+
     /// Whether what was done with it has to be done again, on another thread of the operating system.
     pub(crate) fn begin_elsewhere(&self) -> bool {
         self.discoveries.begin_elsewhere()

@@ -9,6 +9,7 @@ use mazurka_threads::replay::{digest, mix_access};
 use super::operation::{CurrentStep, Nature, Operation, Wait};
 use super::process::Pending;
 use super::run::MAIN;
+use super::spin::leave_nothing_of_comparing;
 use super::{Runtime, place_of};
 
 type Where = Option<&'static Caller<'static>>;
@@ -94,6 +95,9 @@ impl Runtime {
         }
         if self.looks_for_rounds() {
             self.note_step(process, arrived.top);
+        } else if self.is_suspect(process) {
+            self.copy_memory(process);
+            leave_nothing_of_comparing();
         }
         let outcomes = if arrived.branches { operation.alternatives(self) } else { 1 };
         operation.perform(&mut CurrentStep { runtime: self, process, choice, place });
@@ -174,6 +178,7 @@ impl Runtime {
             && !self.looks_for_rounds()
             && !self.search.heartbeat.is_time_up()
             && !self.suspects(place)
+            && !self.is_suspect(self.execution.schedule.running)
             && !self.process(self.execution.schedule.running).may_loop(place)
             && !self.execution.ending
             && !std::thread::panicking()

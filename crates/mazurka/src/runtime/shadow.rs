@@ -171,6 +171,9 @@ fn differences(
     with: &mut impl FnMut(usize, usize, usize),
 ) {
     before.resize(now.len(), 0);
+    if before == now {
+        return;
+    }
     for (part, (before, now)) in before.chunks_mut(AT_ONCE).zip(now.chunks(AT_ONCE)).enumerate() {
         if before == now {
             continue;

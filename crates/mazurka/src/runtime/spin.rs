@@ -3,9 +3,8 @@
 //! A process that comes to an operation in the very state in which it was there before, having changed
 //! nothing since, will do the same again as long as what it read stays the same. So it waits, as at a guard,
 //! until some of it changes. The state of a process is its stack and its registers; they are compared byte by
-//! byte, so that a loop with a counter is none. A loop that counts where only it can see it, on the heap,
-//! would be taken for one that does not; so the documentation says that such a counter must be on the stack
-//! or in an atomic.
+//! byte, so that a loop with a counter is none. A loop may count elsewhere, on the heap or on another's
+//! stack: whether it does is seen by [comparing memory](super::quiet).
 //!
 //! Objects that are on the stack of a process are shared with others, who change them: that they are named,
 //! and what a lock guards. Whether a loop is recognised must not depend on that, since nothing orders it with
@@ -65,6 +64,12 @@ impl SpinState {
     #[inline]
     pub(super) fn clear(&mut self) {
         self.detector.clear();
+    }
+
+    /// Whether the process has come to one place twice, having changed nothing.
+    #[inline]
+    pub(super) fn has_state(&self) -> bool {
+        self.detector.has_state()
     }
 
     /// Notes a read at an operation with this stack pointer.
@@ -318,6 +323,16 @@ pub(super) fn leave_nothing() {
     }
 }
 
+/// As [`leave_nothing`], after memory was compared.
+#[inline(always)]
+pub(super) fn leave_nothing_of_comparing() {
+    // SAFETY: as in `wipe_leftovers`.
+    #[cfg(all(target_arch = "x86_64", unix))]
+    unsafe {
+        wipe::<LEFTOVERS_OF_ROUNDS>();
+    }
+}
+
 /// Wipes out what the runtime has left below the stack pointer of the caller, where nothing lives, if an
 /// operation of the loop in which the running process may be is deeper.
 #[inline(always)]
@@ -400,6 +415,7 @@ impl Runtime {
             self.processes[me].spin_state.detector.take_state(Site(place), |state| *state = frame);
             return None;
         };
+        self.spins_here();
         match reads[..] {
             [(location, value)] => Some(Wait::Guard { location, until: Until::IsNot(value) }),
             _ => self.spin_on_several(reads),
@@ -408,7 +424,7 @@ impl Runtime {
 
     /// Whether the stack of the running process, from its stack pointer on, is larger than what was clean of it.
     pub(super) fn is_too_deep(&self, top: usize) -> bool {
-        let is_deep = self.search.is_deep || self.search.loops.is_some() || self.execution.leaving;
+        let is_deep = self.search.is_deep || self.follows_loops() || self.execution.leaving;
         !is_deep && self.process(self.running()).stack.1.saturating_sub(top) > CLEAN_STACK
     }
 

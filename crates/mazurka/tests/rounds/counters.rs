@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 
 use mazurka::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use mazurka::sync::{Arc, Mutex};
-use mazurka::thread;
+use mazurka::{Checker, thread};
 
 use super::{fails, passes};
 
@@ -119,6 +119,64 @@ fn in_a_modelled_cell() {
             rounds
         });
     });
+}
+
+/// A loop that only reads, and panics in its twelfth round.
+fn twelfth_look(mut count: impl FnMut() -> usize) {
+    let done = Arc::new(AtomicBool::new(false));
+    let other = done.clone();
+    let setter = thread::spawn(move || other.store(true, SeqCst));
+    while !done.load(SeqCst) {
+        assert!(count() < 12, "the twelfth look");
+    }
+    setter.join().unwrap();
+}
+
+/// Counts where neither the stack nor a register shows it, also where leaks are looked for.
+fn is_seen_to_count(closure: impl Fn() + Clone + Send + Sync + 'static) {
+    fails("panic", closure.clone());
+    let report = Checker::new().leaks(true).run(closure);
+    assert_eq!(report.failures().map(|failure| failure.kind()).collect::<Vec<_>>(), ["panic"]);
+}
+
+#[test]
+fn in_an_atomic_of_std_while_it_only_reads() {
+    is_seen_to_count(|| {
+        let rounds = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        twelfth_look(move || rounds.fetch_add(1, SeqCst));
+    });
+}
+
+#[test]
+fn in_a_list_while_it_only_reads() {
+    is_seen_to_count(|| {
+        let rounds = Box::new(RefCell::new(Vec::with_capacity(20)));
+        twelfth_look(|| {
+            rounds.borrow_mut().push(1_u8);
+            rounds.borrow().len()
+        });
+    });
+}
+
+#[test]
+fn on_the_stack_of_another_while_it_only_reads() {
+    is_seen_to_count(|| {
+        let rounds = std::sync::atomic::AtomicUsize::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| twelfth_look(|| rounds.fetch_add(1, SeqCst)));
+        });
+    });
+}
+
+/// Memory of which too much lives at once is not compared, so nobody can tell whether the loop counts there.
+#[test]
+fn where_nobody_can_see_it() {
+    let report = Checker::new().run(|| {
+        let large = vec![0_u8; 1 << 20];
+        twelfth_look(|| large[0].into());
+    });
+    assert!(report.failures().len() == 0 && !report.is_exhaustive(), "{}", report.text());
+    assert!(report.text().contains("whether it counts where nobody is told"), "{}", report.text());
 }
 
 /// A loop that only reads may count, too.

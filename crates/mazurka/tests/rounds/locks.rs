@@ -4,7 +4,7 @@ use mazurka::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use mazurka::sync::{Arc, Mutex};
 use mazurka::thread;
 
-use super::{fails, passes, passes_in_any_order};
+use super::{fails, passes, passes_alike};
 
 /// Threads that each do the same.
 pub fn threads(count: usize, body: impl Fn(usize) + Clone + Send + 'static) {
@@ -68,7 +68,7 @@ fn a_lock_is_tried_between_two_writes() {
 
 #[test]
 fn a_spin_lock_is_polled() {
-    passes_in_any_order(|| {
+    passes_alike(|| {
         let lock = Arc::new((AtomicBool::new(false), AtomicUsize::new(0)));
         threads(2, move |me| {
             loop {
@@ -190,7 +190,7 @@ fn poll_clh(count: usize) {
 
 #[test]
 fn a_lock_whose_nodes_change_hands_is_polled() {
-    passes_in_any_order(|| poll_clh(2));
+    passes_alike(|| poll_clh(2));
 }
 
 #[test]

@@ -38,18 +38,6 @@ fn passes_alike(closure: impl Fn() + Clone + Send + Sync + 'static) -> u64 {
     report.executions()
 }
 
-/// As [`passes`], where other orders, and other builds, have other numbers, which should not be: when a loop
-/// that only reads, within one that writes, is seen to wait is the suspect. The verdict is the same in all.
-fn passes_in_any_order(closure: impl Fn() + Clone + Send + Sync + 'static) {
-    let report = Checker::new().run(closure.clone());
-    assert!(report.is_pass(), "{}", report.text());
-    for seed in 0..6 {
-        let shuffled = Checker::new().seed(seed).run(closure.clone());
-        assert!(shuffled.is_pass(), "seed {seed}: {}", shuffled.text());
-        assert_eq!(shuffled.blocked(), 0);
-    }
-}
-
 /// The failure of a closure, in several orders the same kind.
 fn fails(kind: &str, closure: impl Fn() + Clone + Send + Sync + 'static) -> Report {
     let check = |checker: Checker, order: &str| {

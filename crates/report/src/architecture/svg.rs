@@ -5,9 +5,13 @@ use std::fmt::Write as _;
 
 use super::{Architecture, NamedLink};
 
-/// The width of a character, and the height of a line.
+/// The width of a character, and the height of a line; what is free at the left and at the right.
 const CHARACTER: f64 = 7.9;
 const LINE: f64 = 18.0;
+const MARGIN: f64 = 16.0;
+
+/// Where the words of the legend begin, beside their lines.
+const BESIDE: f64 = 62.0;
 
 /// A longer list of locations is cut.
 const MOST_NAMES: usize = 3;
@@ -51,9 +55,15 @@ pub(super) fn draw(architecture: &Architecture) -> String {
         [architecture.program.clone(), kind.to_owned()].into_iter().chain(wrapped(&guarantee, 84)).collect();
     let top = 24.0 + head.len() as f64 * LINE;
     let vertical = if many == 2 { 30.0 } else { radius };
-    let width = (2.0 * radius + widest + 80.0).max(84.0 * CHARACTER);
+    let legend = legend(architecture);
+    let written = head.iter().map(|line| MARGIN + length(line));
+    let written = written.chain(legend.iter().map(|(_, words)| BESIDE + length(words)));
+    let width = written.fold(2.0 * radius + widest + 80.0, f64::max) + MARGIN;
     let (middle, centre) = (width / 2.0, top + 40.0 + vertical);
-    let height = centre + vertical + 60.0 + 4.0 * LINE;
+    // Those at the bottom stand on the circle only if they are as many as those at the top.
+    let below = if many > 2 && many % 2 == 1 { radius * (TAU / 2.0 / many as f64).cos() } else { vertical };
+    let under = centre + below + 60.0;
+    let height = under + legend.len() as f64 * LINE;
     let place = |at: usize| {
         // Two stand beside each other; else the first is at the top.
         let turn = at as f64 / many as f64 * TAU + if many == 2 { TAU / 2.0 } else { -TAU / 4.0 };
@@ -65,7 +75,7 @@ pub(super) fn draw(architecture: &Architecture) -> String {
     );
     for (k, line) in head.iter().enumerate() {
         let class = if k < 2 { "title" } else { "plain" };
-        text(&mut svg, 16.0, 26.0 + k as f64 * LINE, class, "start", line);
+        text(&mut svg, MARGIN, 26.0 + k as f64 * LINE, class, "start", line);
     }
     let boxes: Vec<Rect> = names
         .iter()
@@ -98,7 +108,15 @@ pub(super) fn draw(architecture: &Architecture) -> String {
         let (x, y) = place(at);
         text(&mut svg, x, y + 4.5, "plain", "middle", &names[at]);
     }
-    legend(&mut svg, architecture, height - 4.0 * LINE);
+    for (k, (kind, words)) in legend.into_iter().enumerate() {
+        let y = under + k as f64 * LINE;
+        let end = BESIDE - 10.0;
+        let _ = writeln!(
+            svg,
+            "<line class=\"{kind}\" x1=\"{MARGIN}\" y1=\"{y:.1}\" x2=\"{end}\" y2=\"{y:.1}\"/>"
+        );
+        text(&mut svg, BESIDE, y + 4.5, "plain", "start", words);
+    }
     svg + "</svg>\n"
 }
 
@@ -143,19 +161,19 @@ fn label(svg: &mut String, taken: &mut Vec<Rect>, link: &NamedLink, from: (f64, 
 }
 
 /// What the lines mean, of the kinds that there are.
-fn legend(svg: &mut String, architecture: &Architecture, top: f64) {
+fn legend(architecture: &Architecture) -> Vec<(&'static str, &'static str)> {
     let kinds = [
         ("free", "several processes write it: what is read leaves the order of some events open"),
         ("fixed", "shared: what is read decides the order"),
         ("order", "one creates or joins the other"),
     ];
-    let there =
-        kinds.into_iter().filter(|(kind, _)| architecture.links.iter().any(|link| class(link) == *kind));
-    for (k, (kind, words)) in there.enumerate() {
-        let y = top + k as f64 * LINE;
-        let _ = writeln!(svg, "<line class=\"{kind}\" x1=\"16\" y1=\"{y:.1}\" x2=\"52\" y2=\"{y:.1}\"/>");
-        text(svg, 62.0, y + 4.5, "plain", "start", words);
-    }
+    let is_there = |kind: &str| architecture.links.iter().any(|link| class(link) == kind);
+    kinds.into_iter().filter(|(kind, _)| is_there(kind)).collect()
+}
+
+/// How long a text is.
+fn length(words: &str) -> f64 {
+    words.chars().count() as f64 * CHARACTER
 }
 
 fn text(svg: &mut String, x: f64, y: f64, class: &str, anchor: &str, words: &str) {

@@ -60,46 +60,58 @@ impl Graph {
     }
 
     /// An order of the nodes that is quick to find, and the same for most graphs that differ in names only:
-    /// colours are numbers that mix what is near a node, and of nodes that look alike the first by name is
-    /// told apart from the others.
+    /// colours are numbers that mix what is near a node, until each node has one of its own; it keeps that
+    /// one. Where nodes look alike, names tell some of them apart.
     pub fn quick_order(&self) -> Vec<usize> {
         let referrers = self.referrers();
         let mut colours: Vec<u64> = self.nodes.iter().map(|node| own_colour(&node.items)).collect();
-        let mut refined = vec![0; colours.len()];
-        let mut distinct = count_distinct(&colours);
-        // Each round tells at least one more node apart, but for accidents of mixing.
-        for _ in 0..2 * self.nodes.len() + 2 {
-            for (k, colour) in refined.iter_mut().enumerate() {
-                let references = self.nodes[k].items.iter().filter_map(|item| match item {
-                    Item::Node(to) => Some(colours[*to]),
-                    Item::Number(_) => None,
-                });
-                let outward = references.fold(colours[k], mix);
-                // A sum, for those who refer to the node have no order.
-                let inward = referrers[k].iter().map(|&(from, at)| mix(colours[from], at as u64));
-                *colour = mix(outward, inward.fold(0, u64::wrapping_add));
+        let mut alike: Vec<usize> = (0..self.nodes.len()).collect();
+        let mut classes = keep_alike(&mut alike, &colours);
+        let mut refined = Vec::with_capacity(alike.len());
+        while !alike.is_empty() {
+            refined.clear();
+            refined.extend(alike.iter().map(|&k| self.refined_colour(k, &colours, &referrers[k])));
+            alike.iter().zip(&refined).for_each(|(&k, &colour)| colours[k] = colour);
+            let before = (alike.len(), classes);
+            classes = keep_alike(&mut alike, &colours);
+            // Where nothing was told apart, names must do.
+            if alike.len() == before.0 && classes <= before.1 {
+                self.tell_apart(&mut alike, &mut colours, &referrers);
+                classes = keep_alike(&mut alike, &colours);
             }
-            std::mem::swap(&mut colours, &mut refined);
-            let count = count_distinct(&colours);
-            if count == colours.len() {
-                break;
-            }
-            if count <= distinct {
-                let Some(first) = self.first_alike(&colours) else { break };
-                colours[first] = mix(colours[first], 1);
-            }
-            distinct = count.max(distinct);
         }
         let mut order: Vec<usize> = (0..self.nodes.len()).collect();
-        order.sort_by_key(|&k| (colours[k], k));
+        order.sort_unstable_by_key(|&k| (colours[k], k));
         order
     }
 
-    /// The first by name of the nodes that look like another one, of those that look least.
-    fn first_alike(&self, colours: &[u64]) -> Option<usize> {
-        let mut order: Vec<usize> = (0..colours.len()).collect();
-        order.sort_by(|&a, &b| (colours[a], &self.nodes[a].name).cmp(&(colours[b], &self.nodes[b].name)));
-        order.windows(2).find(|pair| colours[pair[0]] == colours[pair[1]]).map(|pair| pair[0])
+    /// Tells the first by name of those that look least from the others that look like it; or all of these,
+    /// where they are near nobody who looks like another one, and so tell nobody else apart.
+    fn tell_apart(&self, alike: &mut Vec<usize>, colours: &mut [u64], referrers: &[Vec<(usize, usize)>]) {
+        let least = alike.iter().take_while(|&&k| colours[k] == colours[alike[0]]).count();
+        alike[..least].sort_unstable_by(|&a, &b| self.nodes[a].name.cmp(&self.nodes[b].name));
+        let mut is_alike = vec![false; colours.len()];
+        alike.iter().for_each(|&k| is_alike[k] = true);
+        let is_near_alike = |k: usize| {
+            let refers = |item: &Item| matches!(item, Item::Node(to) if is_alike[*to]);
+            self.nodes[k].items.iter().any(refers) || referrers[k].iter().any(|&(from, _)| is_alike[from])
+        };
+        let told = if alike[..least].iter().any(|&k| is_near_alike(k)) { 1 } else { least };
+        for (rank, k) in alike.drain(..told).enumerate() {
+            colours[k] = mix(colours[k], rank as u64 + 1);
+        }
+    }
+
+    /// A node's colour mixed with those of the nodes that it refers to and that refer to it.
+    fn refined_colour(&self, k: usize, colours: &[u64], referrers: &[(usize, usize)]) -> u64 {
+        let references = self.nodes[k].items.iter().filter_map(|item| match item {
+            Item::Node(to) => Some(colours[*to]),
+            Item::Number(_) => None,
+        });
+        let outward = references.fold(colours[k], mix);
+        // A sum, for those who refer to the node have no order.
+        let inward = referrers.iter().map(|&(from, at)| mix(colours[from], at as u64));
+        mix(outward, inward.fold(0, u64::wrapping_add))
     }
 
     /// Writes the nodes in an order. Lists are equal exactly if the graphs, in their orders, are.
@@ -139,11 +151,21 @@ fn mix(a: u64, b: u64) -> u64 {
     mixed ^ (mixed >> 32)
 }
 
-fn count_distinct(colours: &[u64]) -> usize {
-    let mut sorted = colours.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    sorted.len()
+/// Keeps the nodes that look like another one, by colour. Returns how many colours they have.
+fn keep_alike(nodes: &mut Vec<usize>, colours: &[u64]) -> usize {
+    nodes.sort_unstable_by_key(|&k| (colours[k], k));
+    let (mut kept, mut classes, mut at) = (0, 0, 0);
+    while at < nodes.len() {
+        let colour = colours[nodes[at]];
+        let length = nodes[at..].iter().take_while(|&&k| colours[k] == colour).count();
+        if length > 1 {
+            nodes.copy_within(at..at + length, kept);
+            (kept, classes) = (kept + length, classes + 1);
+        }
+        at += length;
+    }
+    nodes.truncate(kept);
+    classes
 }
 
 /// The rank of each key: how many keys are less.

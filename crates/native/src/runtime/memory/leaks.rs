@@ -1,9 +1,9 @@
 //! Leaks: memory that nothing points to at the end of an execution in which nothing went wrong.
 //!
 //! As leak checkers do, every word that could be a pointer counts as one: of variables, of thread-local ones,
-//! of the stacks of threads that have not ended, and of blocks that are reached. So what a program keeps in a
-//! global is no leak, whether it frees it or not. Only pages of variables that the program has written are
-//! looked at: others hold no pointer to the heap.
+//! of the stacks of threads that have not ended or that call `exit`, and of blocks that are reached. So what
+//! a program keeps in a global is no leak, whether it frees it or not. Only pages of variables that the
+//! program has written are looked at: others hold no pointer to the heap.
 #![allow(unsafe_code)]
 
 use mazurka_program::{Place, ProcessId};
@@ -98,7 +98,8 @@ impl Runtime {
                 self.reach(leaks, locals.start, locals.end);
                 thread.buffers.specific.iter().for_each(|&word| self.reach_word(leaks, word));
             }
-            if !ended {
+            // Who ends the program from within a call leaves its frames as they are.
+            if !ended || thread.state.exits {
                 // With the registers that were saved when it was suspended.
                 let stack = thread.stack_in_use();
                 self.reach(leaks, stack.start, stack.end);

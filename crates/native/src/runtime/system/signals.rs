@@ -19,6 +19,26 @@ use crate::runtime::threads::runtime::{Runtime, current};
 use crate::runtime::threads::stops::StopReason;
 use crate::runtime::threads::thread::Routine;
 
+/// The code of a signal that the system sends of itself, with no address: a general protection fault.
+const SI_KERNEL: c_int = 0x80;
+
+/// Whether a thread was at `cmpxchg16b`, which asks for memory at a multiple of 16.
+///
+/// # Safety
+/// There must be an instruction of the program.
+unsafe fn is_wide_exchange(place: usize) -> bool {
+    let code = ptr::with_exposed_provenance::<u8>(place);
+    // SAFETY: the caller vouches for it: what was executed is code, and of this instruction the bytes that
+    // tell it come first. Each is looked at only if those before it are what they are in a longer one.
+    unsafe {
+        let rex = usize::from(*code == 0xF0);
+        *code.add(rex) & 0xF8 == 0x48
+            && *code.add(rex + 1) == 0x0F
+            && *code.add(rex + 2) == 0xC7
+            && *code.add(rex + 3) >> 3 & 7 == 1
+    }
+}
+
 /// Why a thread was thrown out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
@@ -26,6 +46,8 @@ pub(crate) struct Fault {
     address: usize,
     /// The instruction.
     place: usize,
+    /// Whether the processor refused the instruction for what it is given, and not for want of memory.
+    protection: bool,
     /// The stack pointer and the frame pointer then.
     registers: (usize, usize),
     overflow: bool,
@@ -114,7 +136,8 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut li
         let Some((routine, limit)) = interrupted else { return delegate(signal, info, context) };
         let overflow = signal == libc::SIGSEGV && (limit..limit + PAGE).contains(&address);
         let registers = (stack_pointer, registers[libc::REG_RBP as usize] as usize);
-        FAULT.set(Some(Fault { signal, address, place, registers, overflow, stopped }));
+        let protection = signal == libc::SIGSEGV && (*info).si_code == SI_KERNEL;
+        FAULT.set(Some(Fault { signal, address, place, protection, registers, overflow, stopped }));
         leave(&mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs, routine);
     }
 }
@@ -174,7 +197,7 @@ impl Runtime {
     #[cold]
     pub(crate) fn report_fault(&mut self, process: ProcessId, fault: Fault) {
         let name = self.name_of(process);
-        let Fault { signal, address, overflow, stopped, .. } = fault;
+        let Fault { signal, address, place: at, protection, overflow, stopped, .. } = fault;
         self.execution.over = true;
         if stopped == Some(StopReason::Limit) {
             return;
@@ -193,6 +216,15 @@ impl Runtime {
                 (FailureKind::Arithmetic, format!("{name} divides by zero, or overflows a division"))
             }
             libc::SIGILL => (FailureKind::Memory, format!("{name} runs an instruction that is none")),
+            // SAFETY: the thread was at this instruction when it was thrown out.
+            _ if protection && unsafe { is_wide_exchange(at) } => {
+                let what = "compares and exchanges 16 bytes at an address that is no multiple of 16";
+                (FailureKind::Memory, format!("{name} {what}"))
+            }
+            _ if protection => {
+                let what = "uses a wild pointer, or an instruction that needs memory aligned otherwise";
+                (FailureKind::Memory, format!("{name} {what}"))
+            }
             _ if address == 0 => (FailureKind::Memory, format!("{name} uses a null pointer, or a wild one")),
             _ => (
                 FailureKind::Memory,

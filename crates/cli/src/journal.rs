@@ -1,0 +1,249 @@
+//! Searches that are kept in a file: `mazurka check --journal FILE`, and `mazurka resume FILE`, which goes
+//! on.
+//!
+//! The header of a journal says what the search is: the program's text, the version of the command, and all
+//! options that matter to what is explored. Who goes on takes them from there, so options can't differ; the
+//! program and the version may, and are refused by what differs. `--timeout`, `--jobs` and what is printed
+//! are of a run, not of a search. [`keeper`] keeps the search, [`encoding`] has its items as bytes.
+
+mod encoding;
+mod keeper;
+
+use std::path::{Path, PathBuf};
+
+use mazurka_explore::{Algorithm, Beginning};
+use mazurka_journal::{Header, Journal, JournalError};
+use mazurka_report::Collected;
+use mazurka_report::json::ErrorKind;
+
+use crate::args::{CheckArgs, LimitArgs, ResumeArgs};
+use crate::error::CommandError;
+use crate::executions::ExecutionArgs;
+use crate::front_end::FrontEnd;
+use crate::{check, input};
+
+pub use keeper::Keeper;
+
+/// The environment variable that names a journal where no option does.
+const VARIABLE: &str = "MAZURKA_JOURNAL";
+
+/// Between the words of a field: no argument and no file name has it.
+const BETWEEN: char = '\0';
+
+/// A search that is kept: who keeps it, and what it begins with.
+pub struct Kept {
+    /// What the search is.
+    pub header: Header,
+    /// Who keeps it.
+    pub keeper: Keeper,
+    /// What was done before, and what is left.
+    pub before: Beginning<Collected>,
+}
+
+/// The journal that `check` is to write, if it is to write one.
+pub fn asked_for(arguments: &CheckArgs) -> Option<PathBuf> {
+    let variable = || std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+    arguments.journal.clone().or_else(variable)
+}
+
+/// Complains of what can't be kept, and of a file that is there.
+pub fn refuse(
+    path: &Path,
+    arguments: &CheckArgs,
+    front_end: &dyn FrontEnd,
+    algorithm: Algorithm,
+) -> Result<(), CommandError> {
+    if !front_end.can_be_resumed() {
+        let why =
+            "a journal can be kept of .maz and .abs programs only; leave out --journal (MAZURKA_JOURNAL)";
+        return Err(CommandError::unsupported(why));
+    }
+    if algorithm != Algorithm::WakeUp {
+        return Err(CommandError::unsupported(format!(
+            "a journal can be kept by --algorithm wake-up only, not by {algorithm}; choose that, or leave \
+             out --journal (MAZURKA_JOURNAL)"
+        )));
+    }
+    let of_one_run = [
+        ("--max-executions", arguments.limits.max_executions.is_some()),
+        ("--replay", arguments.replay.is_some()),
+    ];
+    if let Some((option, _)) = of_one_run.into_iter().find(|(_, given)| *given) {
+        return Err(beside(option));
+    }
+    refuse_stories(&arguments.executions)?;
+    if std::fs::metadata(path).is_ok_and(|there| there.len() > 0 || !there.is_file()) {
+        let name = path.display();
+        let why = format!(
+            "{name}: there is such a file; if it is the journal of a search that was not finished, \
+             mazurka resume {name} goes on with it"
+        );
+        return Err(CommandError::input(why).at(name));
+    }
+    Ok(())
+}
+
+/// Complains of what is told of every execution: those before a kill are not known after it.
+pub fn refuse_stories(executions: &ExecutionArgs) -> Result<(), CommandError> {
+    executions.given().map_or(Ok(()), |option| Err(beside(option)))
+}
+
+fn beside(option: &str) -> CommandError {
+    let why = format!("{option} can't be had beside --journal (MAZURKA_JOURNAL); leave one of them out");
+    CommandError::new(ErrorKind::Usage, why)
+}
+
+/// What a search is.
+pub fn header(arguments: &CheckArgs, options: &[String]) -> Result<Header, CommandError> {
+    let names = arguments.files.iter().map(|file| match file.to_str() {
+        Some(name) => Ok(name.to_owned()),
+        None => Err(CommandError::input("a journal can be kept of files only whose names are in UTF-8")),
+    });
+    let names: Vec<String> = names.collect::<Result<_, _>>()?;
+    let LimitArgs { max_depth, max_unroll, max_memory, seed, .. } = &arguments.limits;
+    let number = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
+    let mut header = Header::new()
+        .with("version", env!("CARGO_PKG_VERSION"))
+        .with("algorithm", Algorithm::WakeUp.name())
+        .with("keep-going", if arguments.keep_going { "yes" } else { "no" })
+        .with("max-depth", number(max_depth.map(u64::from)))
+        .with("max-unroll", number(max_unroll.map(u64::from)))
+        .with("max-memory", number(*max_memory))
+        .with("seed", number(*seed))
+        .with("options", joined(options))
+        .with("files", joined(&names));
+    for (file, name) in arguments.files.iter().zip(&names) {
+        header = header.with(text_of(name), input::read_program(file)?);
+    }
+    Ok(header)
+}
+
+/// Begins a journal.
+pub fn begin(path: &Path, header: Header) -> Result<Kept, CommandError> {
+    let (keeper, before) = Keeper::begin(path, &header)?;
+    Ok(Kept { header, keeper, before })
+}
+
+/// Complains of a program that is not what the header says: it was read for that, and then again to be run.
+pub fn refuse_changed(
+    header: &Header,
+    arguments: &CheckArgs,
+    options: &[String],
+) -> Result<(), CommandError> {
+    match self::header(arguments, options)?.differences(header)[..] {
+        [] => Ok(()),
+        _ => Err(CommandError::input("the program was changed while it was read; check it again")),
+    }
+}
+
+/// The field for the text of a file.
+fn text_of(name: &str) -> String {
+    format!("text of {name}")
+}
+
+/// Words as a field: each ends with what no word has, so that no word and one empty word differ.
+fn joined(words: &[String]) -> String {
+    words.iter().map(|word| format!("{word}{BETWEEN}")).collect()
+}
+
+fn words(field: &str) -> Vec<String> {
+    field.split_terminator(BETWEEN).map(str::to_owned).collect()
+}
+
+/// `mazurka resume`: goes on with a search, and gives the exit status.
+pub fn resume(arguments: &ResumeArgs) -> Result<u8, CommandError> {
+    let (path, name) = (&arguments.journal, arguments.journal.display());
+    let refuse = |why: String| CommandError::input(format!("{name}: {why}")).at(&name);
+    if std::fs::metadata(path).is_ok_and(|there| there.is_file() && there.len() == 0) {
+        return Err(refuse("nothing was written to this journal; begin the search again".to_owned()));
+    }
+    let (journal, recovered) = Journal::open(path).map_err(|why| match why {
+        JournalError::Io("opened", error) if error.kind() == std::io::ErrorKind::NotFound => {
+            refuse("there is no such file".to_owned())
+        }
+        why => refuse(why.to_string()),
+    })?;
+    let header = &recovered.header;
+    if let Some(version) = header.get("version").filter(|version| *version != env!("CARGO_PKG_VERSION")) {
+        let ours = env!("CARGO_PKG_VERSION");
+        return Err(refuse(format!(
+            "the search was begun by mazurka {version}, and this is {ours}; go on with that one, or begin \
+             it again"
+        )));
+    }
+    let check = check_arguments(arguments, header).ok_or_else(|| refuse(keeper::DAMAGED.to_owned()))?;
+    let present = self::header(&check, &check.front_end)?;
+    if let Some(difference) = header.differences(&present).first() {
+        return Err(refuse(what_differs(&difference.name, header, &present)));
+    }
+    let (keeper, before) = Keeper::go_on(journal, &recovered).map_err(refuse)?;
+    check::run_kept(&check, Kept { header: recovered.header, keeper, before })
+}
+
+/// The arguments that the search was begun with, but for those of a run.
+fn check_arguments(arguments: &ResumeArgs, header: &Header) -> Option<CheckArgs> {
+    fn number<T: std::str::FromStr>(field: &str) -> Option<Option<T>> {
+        if field.is_empty() { Some(None) } else { field.parse().ok().map(Some) }
+    }
+    let limits = LimitArgs {
+        timeout: arguments.timeout,
+        max_executions: None,
+        max_depth: number(header.get("max-depth")?)?,
+        max_unroll: number(header.get("max-unroll")?)?,
+        max_memory: number(header.get("max-memory")?)?,
+        observe_memory: false,
+        reduction: None,
+        seed: number(header.get("seed")?)?,
+    };
+    Some(CheckArgs {
+        files: words(header.get("files")?).into_iter().map(PathBuf::from).collect(),
+        algorithm: header.get("algorithm").filter(|name| *name == Algorithm::WakeUp.name())?.to_owned(),
+        params: Vec::new(),
+        json: arguments.json,
+        talk: arguments.talk,
+        keep_going: header.get("keep-going")? == "yes",
+        jobs: arguments.jobs,
+        journal: None,
+        limits,
+        replay: None,
+        as_published: None,
+        full_trace: arguments.full_trace,
+        executions: ExecutionArgs::default(),
+        front_end: words(header.get("options")?),
+    })
+}
+
+/// In what a search differs from the one that was begun.
+fn what_differs(field: &str, then: &Header, now: &Header) -> String {
+    let (then, now) = (then.get(field).unwrap_or_default(), now.get(field).unwrap_or_default());
+    let Some(file) = field.strip_prefix("text of ") else {
+        return format!("the search was begun with another {field}; begin it again");
+    };
+    let lines = then.lines().zip(now.lines()).take_while(|(then, now)| then == now).count();
+    format!(
+        "{file} is not what it was when the search was begun (line {} differs); begin it again",
+        lines + 1
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_as_they_are_written() {
+        for list in [&[][..], &[""], &["", ""], &["--param", "n=3"], &["a b", "\n"]] {
+            let list: Vec<String> = list.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(words(&joined(&list)), list);
+        }
+    }
+
+    #[test]
+    fn the_line_that_differs_is_told() {
+        let header = |text: &str| Header::new().with("text of a.maz", text);
+        let told = |then, now| what_differs("text of a.maz", &header(then), &header(now));
+        assert!(told("a\nb\nc", "a\nx\nc").contains("a.maz is not what it was"));
+        assert!(told("a\nb\nc", "a\nx\nc").contains("(line 2 differs)"));
+        assert!(told("a\nb", "a\nb\nc").contains("(line 3 differs)"));
+    }
+}

@@ -1,0 +1,109 @@
+//! Searches that know when steps commute, with exact constraints: what they find, and how much they run.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use mazurka_explore::{Algorithm, Counts, Ending, Monitor, Options, Order, Published, Rules, explore};
+use mazurka_litmus::{Litmus, Source, compile, parse};
+use mazurka_oracle::{Budget, Exact, truth};
+use mazurka_program::{Run, State};
+use mazurka_trace::Trace;
+
+const PUBLISHED: Algorithm = Algorithm::Published(Published::Constraints);
+const SOUND: [Algorithm; 2] = [Algorithm::SourceConstraints, Algorithm::ConvergentConstraints];
+
+fn load(file: &str, parameters: &[(&str, i64)]) -> Litmus {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+    let text = std::fs::read_to_string(&path).expect("a readable file");
+    let source = Source { name: file.to_owned(), text };
+    let parameters: Vec<(String, i64)> = parameters.iter().map(|&(name, n)| (name.to_owned(), n)).collect();
+    compile(&parse(&source).expect("a program"), &source, &parameters).expect("a program")
+}
+
+#[derive(Default)]
+struct Finals(BTreeSet<State>);
+
+impl<R: Run> Monitor<R> for Finals {
+    fn execution(&mut self, ending: Ending, _: &Trace, run: &R, _: &Counts) -> ControlFlow<()> {
+        if matches!(ending, Ending::Complete { .. }) {
+            self.0.extend(run.states().map(|states| states.state()));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn run(program: &Litmus, algorithm: Algorithm, order: Order, rules: Rules) -> (Counts, BTreeSet<State>) {
+    let mut finals = Finals::default();
+    let options = Options { order, rules, ..Options::default() };
+    let summary = explore(&Exact::new(program.clone()), algorithm, &options, &mut finals);
+    (summary.counts, finals.0)
+}
+
+fn orders() -> impl Iterator<Item = Order> {
+    std::iter::once(Order::Natural).chain((0..60).map(|k| Order::Shuffled(2 * k + 1)))
+}
+
+/// In how many orders final states are missed.
+fn losing_orders(file: &str, algorithm: Algorithm, rules: Rules) -> usize {
+    let program = load(file, &[]);
+    let all = truth(&program, Budget { executions: 10_000, steps: 40 }).expect("a small program").states;
+    orders().filter(|&order| run(&program, algorithm, order, rules).1 != all).count()
+}
+
+/// Example 5 of CAV'18 begins in `z = x = -2`, example 4 in `z = -1`, where there are two final states.
+#[test]
+fn the_examples_of_the_paper() {
+    let file = "examples/papers/cav18_fig1.maz";
+    let (example_5, example_4) = (load(file, &[]), load(file, &[("z0", -1)]));
+    for algorithm in [PUBLISHED, SOUND[0], SOUND[1]] {
+        let (counts, _) = run(&example_5, algorithm, Order::Natural, Rules::default());
+        assert_eq!((counts.complete, counts.blocked, counts.events), (1, 0, 3), "{algorithm}");
+        let (_, finals) = run(&example_4, algorithm, Order::Natural, Rules::default());
+        assert_eq!(finals.len(), 2, "{algorithm}");
+    }
+}
+
+#[test]
+fn what_commutes_is_run_in_one_order() {
+    for n in [4, 9] {
+        let program = load("bench/litmus/increments.maz", &[("n", n)]);
+        for algorithm in SOUND {
+            let (counts, _) = run(&program, algorithm, Order::Natural, Rules::default());
+            let steps = (counts.complete, counts.blocked, counts.events);
+            assert_eq!(steps, (1, 0, n as u64), "{n} increments under {algorithm}");
+        }
+    }
+}
+
+#[test]
+fn the_sound_forms_lose_nothing_and_the_published_one_does() {
+    for file in ["cx07", "cx08", "cx09", "cx16", "cx19", "pcond_here", "pcond_sleep"] {
+        let file = format!("corpus/{file}.maz");
+        for algorithm in SOUND {
+            assert_eq!(losing_orders(&file, algorithm, Rules::default()), 0, "{file} under {algorithm}");
+        }
+    }
+    assert!(losing_orders("corpus/cx19.maz", PUBLISHED, Rules::default()) > 0);
+}
+
+#[test]
+fn each_repair_is_needed() {
+    let broken = |change: fn(&mut Rules)| {
+        let mut rules = Rules::default();
+        change(&mut rules);
+        rules
+    };
+    for (file, algorithm, rules) in [
+        ("cx19", Algorithm::SourceConstraints, broken(|r| r.source_constraints.sleep_always = false)),
+        ("pcond_here", Algorithm::ConvergentConstraints, broken(|r| r.convergent.uniformly = false)),
+        (
+            "pcond_sleep",
+            Algorithm::ConvergentConstraints,
+            broken(|r| r.convergent.wake_by_footprints = false),
+        ),
+    ] {
+        let losing = losing_orders(&format!("corpus/{file}.maz"), algorithm, rules);
+        assert!(losing > 0, "{file} under {algorithm}");
+    }
+}

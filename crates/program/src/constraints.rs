@@ -1,0 +1,29 @@
+//! When steps commute: what a run may know of blocks that are pending, from a description of its code.
+
+use crate::ProcessId;
+
+/// How the pending steps of two enabled or waiting processes commute, as far as constraints tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Commutes {
+    /// In every state: the pair may be taken out of the dependence relation.
+    Always,
+    /// In the present state, by a constraint that holds in it.
+    Here,
+    /// Nothing is known.
+    Unknown,
+}
+
+/// A run that knows conditions under which the steps of its processes commute.
+pub trait Constraints {
+    /// Names the code and the arguments of the step that a process has pending, so that equal names are equal
+    /// blocks: constraints are about blocks, not processes. None if nothing is known of it.
+    fn block(&mut self, process: ProcessId) -> Option<u32>;
+
+    /// Whether two blocks, both pending, commute.
+    fn commute(&mut self, first: u32, second: u32) -> Commutes;
+
+    /// Whether two blocks commute in the present state and in all that can be reached from it by steps of
+    /// others than `without` (the process of the first block): some constraint of theirs holds now whose
+    /// variables are written by nothing that these others can still do, whatever they call, create or enable.
+    fn commute_uniformly(&mut self, first: u32, second: u32, without: ProcessId) -> bool;
+}
