@@ -72,7 +72,7 @@ pub fn program(name: &str, sizes: &[u32]) -> Result<String, String> {
         (Sizes::None, []) => Ok(text.to_owned()),
         (Sizes::None, _) => Err(format!("{name} has no size")),
         (Sizes::N, &[n]) => with_n(text, n),
-        (Sizes::Inputs(first), &[n]) => between(&with_n(text, n)?, "takeN(n, list[", "])", &inputs(first, n)),
+        (Sizes::Inputs(first), &[n]) => with_inputs(&with_n(text, n)?, &inputs(first, n)),
         (Sizes::Writers, &[n]) => writers(text, n),
         (Sizes::Factorial, &[n, most]) => {
             let text = between(text, "new FactImp(null, ", ");", &most.to_string())?;
@@ -96,11 +96,28 @@ fn between(text: &str, before: &str, after: &str, new: &str) -> Result<String, S
     Ok(format!("{}{new}{}", &text[..from], &text[to..]))
 }
 
-/// A list of `n` different numbers.
+/// A list of `n` different numbers, in pieces: lists are nested as deeply as they are long.
 fn inputs(first: &[u32], n: u32) -> String {
     let largest = first.iter().copied().max().unwrap_or(0);
-    let all = first.iter().copied().chain(largest + 1..);
-    all.take(n as usize).map(|input| input.to_string()).collect::<Vec<_>>().join(", ")
+    let all: Vec<u32> = first.iter().copied().chain(largest + 1..).take(n as usize).collect();
+    let mut pieces = all.chunks(PIECE).map(|piece| {
+        let piece: Vec<String> = piece.iter().map(u32::to_string).collect();
+        format!("list[{}]", piece.join(", "))
+    });
+    let first = pieces.next().unwrap_or_default();
+    pieces.fold(first, |before, piece| format!("concatenate({before}, {piece})"))
+}
+
+/// How long a list is that is written down.
+const PIECE: usize = 50;
+
+/// The program with another list that it takes its inputs from.
+fn with_inputs(text: &str, inputs: &str) -> Result<String, String> {
+    let (before, after) = ("takeN(n, ", "])");
+    let from = text.rfind(before).map(|at| at + before.len());
+    let ends = from.and_then(|from| Some((from, from + text[from..].find(after)? + 1)));
+    let (from, to) = ends.ok_or_else(|| format!("the program has no place {before:?}"))?;
+    Ok(format!("{}{inputs}{}", &text[..from], &text[to..]))
 }
 
 /// The task that starts `n` writers and awaits them all.

@@ -9,14 +9,21 @@
 //! `bench/abs/expected.tsv`. `mazurka-bench --costs` prints what the newer algorithms cost beside `optimal`
 //! and `naive`, `mazurka-bench --lengths` what a class of `reads-from` costs in longer and longer executions.
 //! `mazurka-bench --stored` prints what `convergent` keeps of each state, and fails if that is too much.
+//! `mazurka-bench --workers` prints what `wake-up` costs: beside `optimal`, on several cores, and in memory.
+//! `mazurka-bench --one-core` prints executions a second of `wake-up` beside `optimal` on every program of
+//! `bench/litmus` and `bench/c`, and with `--instructions` what valgrind counts instead.
 //! `mazurka-bench --c-peers` runs C programs beside Nidhugg and GenMC, if these are installed.
+//! `mazurka-bench --fleet URL` prints how many items a second a database takes of searches on many machines.
 //! `mazurka-bench --papers` prints the tables of the papers beside what is done here (`docs/papers.md`).
 
 mod c_peers;
 mod costs;
+mod fleet;
 mod lengths;
+mod one_core;
 mod steps;
 mod stored;
+mod workers;
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -104,7 +111,8 @@ fn main() -> ExitCode {
             run(Search { family, size, algorithm, executions });
         }
         ["--abs"] => return abs_table(),
-        ["--papers"] => return papers_table(),
+        ["--papers"] => return papers_table(mazurka_bench::papers::table()),
+        ["--papers", "constrained"] => return papers_table(mazurka_bench::papers::constrained_table()),
         ["--costs"] => {
             if let Err(wrong) = costs::table() {
                 eprintln!("mazurka-bench: {wrong}");
@@ -125,6 +133,47 @@ fn main() -> ExitCode {
                 return ExitCode::from(2);
             }
         }
+        ["--fleet", url] => {
+            if let Err(wrong) = fleet::table(url) {
+                eprintln!("mazurka-bench: {wrong}");
+                return ExitCode::from(2);
+            }
+        }
+        ["--workers"] => {
+            if let Err(wrong) = workers::tables() {
+                eprintln!("mazurka-bench: {wrong}");
+                return ExitCode::from(2);
+            }
+        }
+        ["--took", name, size, algorithm, executions] => {
+            let parsed = (size.parse(), algorithm.parse(), executions.parse());
+            let (Ok(size), Ok(algorithm), Ok(executions)) = parsed else {
+                return ExitCode::from(2);
+            };
+            if let Err(wrong) = workers::took(name, size, algorithm, executions) {
+                eprintln!("mazurka-bench: {wrong}");
+                return ExitCode::from(2);
+            }
+        }
+        ["--one-core", ref rest @ ..] => {
+            let table = match rest {
+                ["--instructions", only @ ..] => one_core::instructions(only),
+                only => one_core::table(only),
+            };
+            if let Err(wrong) = table {
+                eprintln!("mazurka-bench: {wrong}");
+                return ExitCode::from(2);
+            }
+        }
+        ["--core", name, kind, algorithm, executions] => {
+            let (Ok(algorithm), Ok(executions)) = (algorithm.parse(), executions.parse()) else {
+                return ExitCode::from(2);
+            };
+            if let Err(wrong) = one_core::one(name, kind, algorithm, executions) {
+                eprintln!("mazurka-bench: {wrong}");
+                return ExitCode::from(2);
+            }
+        }
         ["--c-peers"] => {
             if let Err(wrong) = c_peers::table() {
                 eprintln!("mazurka-bench: {wrong}");
@@ -134,7 +183,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: mazurka-bench [--instructions | --abs | --papers | --costs | --lengths [FIGURE.svg] | --stored | \
-                 --c-peers]"
+                 --workers | --one-core [--instructions] [PROGRAM...] | --c-peers | --fleet postgres://user@host/database]"
             );
             return ExitCode::from(2);
         }
@@ -161,8 +210,8 @@ fn abs_table() -> ExitCode {
 }
 
 /// Prints the tables of the papers; fails if a search can't be run.
-fn papers_table() -> ExitCode {
-    match mazurka_bench::papers::table() {
+fn papers_table(table: Result<(String, bool), String>) -> ExitCode {
+    match table {
         Ok((table, right)) => {
             print!("{table}");
             if right { ExitCode::SUCCESS } else { ExitCode::FAILURE }

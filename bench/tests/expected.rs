@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use mazurka_explore::{Algorithm, Counts, Jobs, NoMonitor, Options, Order, explore, explore_jobs};
+use mazurka_explore::{
+    Algorithm, Counts, ItemSizes, Jobs, Limits, NoMonitor, Options, Order, Summary, explore, explore_jobs,
+};
 use mazurka_litmus::{Litmus, Source, compile, parse};
 
 struct Row {
@@ -68,25 +70,78 @@ fn each_trace_is_completed_once_and_nothing_is_blocked() {
     }
 }
 
-/// A search by `wake-up` says the same whatever the number of workers.
+/// What searches say that so many workers share, which is the same for any number.
+#[track_caller]
+fn shared(row: &Row, algorithm: Algorithm, options: &Options) -> Summary {
+    let program = program(row);
+    let [summary, others @ ..] = [1, 2, 4].map(|workers| {
+        let jobs = Jobs {
+            workers,
+            monitor: &|| NoMonitor,
+            collect: &mut |_| {},
+            begin_again: &mut || {},
+            watch: &mut |_, _| ControlFlow::Continue(()),
+        };
+        explore_jobs(&program, algorithm, options, jobs).expect("it can be shared")
+    });
+    assert!(
+        others.iter().all(|other| *other == summary),
+        "{} {:?} {algorithm}: {summary:?}, {others:?}",
+        row.program,
+        row.params
+    );
+    summary
+}
+
+/// A search that workers share says the same whatever their number.
 #[test]
 fn workers_find_what_one_finds() {
     for row in rows().iter().filter(|row| row.mazurkiewicz <= MANY) {
-        let program = program(row);
-        let summaries = [1, 2, 4].map(|workers| {
-            let jobs = Jobs {
-                workers,
-                monitor: &|| NoMonitor,
-                collect: &mut |_| {},
-                begin_again: &mut || {},
-                watch: &mut |_, _| ControlFlow::Continue(()),
-            };
-            explore_jobs(&program, &Options::default(), jobs)
-        });
+        let summary = shared(row, Algorithm::WakeUp, &Options::default());
         let case = format!("{} {:?}", row.program, row.params);
-        assert_eq!(summaries[0].counts.complete, row.mazurkiewicz, "{case}");
-        assert_eq!((&summaries[0].not_exhaustive, summaries[0].counts.blocked), (&None, 0), "{case}");
-        assert!(summaries.iter().all(|summary| *summary == summaries[0]), "{case}: {summaries:?}");
+        assert_eq!(summary.counts.complete, row.mazurkiewicz, "{case}");
+        assert_eq!((&summary.not_exhaustive, summary.counts.blocked), (&None, 0), "{case}");
+    }
+}
+
+/// By `reads-from` too, which has as many classes as if it were not cut into parts, in any order.
+#[test]
+fn workers_find_the_classes_that_one_finds() {
+    for row in rows().iter().filter(|row| row.mazurkiewicz <= 1_500) {
+        let classes = count(row, Algorithm::ReadsFrom, Order::Natural).complete;
+        let sizes = [ItemSizes { first: 3, later: 50, parts: usize::MAX }, ItemSizes::default()];
+        for (order, items) in [Order::Natural, Order::Shuffled(1)].into_iter().zip(sizes) {
+            let summary = shared(row, Algorithm::ReadsFrom, &Options { order, items, ..Options::default() });
+            let case = format!("{} {:?} {order:?}", row.program, row.params);
+            assert_eq!((summary.counts.complete, summary.not_exhaustive), (classes, None), "{case}");
+        }
+    }
+}
+
+/// So do `naive` and `random`, whose counts are those of the search that is not cut.
+#[test]
+fn workers_walk_as_one_walks() {
+    let items = ItemSizes { first: 5, later: 50, parts: usize::MAX };
+    for row in rows().iter().filter(|row| row.mazurkiewicz <= 50) {
+        let limits = Limits { executions: Some(2_000), ..Limits::default() };
+        let options = Options { items, limits, ..Options::default() };
+        let whole = explore(&program(row), Algorithm::Random, &options, &mut NoMonitor);
+        let found = shared(row, Algorithm::Random, &options);
+        let case = format!("{} {:?}", row.program, row.params);
+        assert_eq!(
+            (found.counts.complete, found.counts.events),
+            (whole.counts.complete, whole.counts.events),
+            "{case}"
+        );
+        let whole = explore(&program(row), Algorithm::Naive, &options, &mut NoMonitor);
+        if whole.not_exhaustive.is_none() {
+            let found = shared(row, Algorithm::Naive, &Options { items, ..Options::default() });
+            assert_eq!(
+                (found.counts.complete, found.counts.events),
+                (whole.counts.complete, whole.counts.events),
+                "{case}"
+            );
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use crate::programs::{Case, FIB_BENCH_4};
 const RATIO_TO_LOOM: f64 = 20.0;
 /// The same for shuttle.
 const RATIO_TO_SHUTTLE: f64 = 2.0;
+/// The same, as the geometric mean over all programs.
+const MEAN_RATIO_TO_SHUTTLE: f64 = 1.5;
 /// Executions a second of CPU time that ours runs at least of [`FIB_BENCH_4`].
 const RATE_OF_FIB_BENCH_4: f64 = 300_000.0;
 
@@ -88,7 +90,8 @@ pub fn print_verdicts(rows: &[Row]) -> bool {
     let kept = [
         print_verdict("one execution a class, none blocked", &complaints, "in all programs"),
         print_least("rate over loom's", RATIO_TO_LOOM, over_loom),
-        print_least("rate over shuttle's", RATIO_TO_SHUTTLE, over_shuttle),
+        print_least("rate over shuttle's", RATIO_TO_SHUTTLE, over_shuttle.clone()),
+        print_mean("rate over shuttle's", MEAN_RATIO_TO_SHUTTLE, over_shuttle.map(|(_, ratio)| ratio)),
         print_least(
             "rate of fib_bench 4",
             RATE_OF_FIB_BENCH_4,
@@ -111,6 +114,19 @@ fn print_least<'a>(what: &str, least: f64, values: impl Iterator<Item = (&'a Row
     let complaints: Vec<String> =
         short.map(|(name, value)| format!("{} on {name}", figure(*value))).collect();
     print_verdict(&what, &complaints, &format!("lowest {} on {name}", figure(*smallest)))
+}
+
+/// Whether the geometric mean of all values is at least so large.
+fn print_mean(what: &str, least: f64, values: impl Iterator<Item = f64>) -> bool {
+    let what = format!("{what}, geometric mean at least {}", figure(least));
+    let logarithms: Vec<f64> = values.map(f64::ln).collect();
+    if logarithms.is_empty() {
+        println!("{what}: not measured");
+        return true;
+    }
+    let mean = (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp();
+    let complaint = (mean < least).then(|| format!("{mean:.2}"));
+    print_verdict(&what, complaint.as_slice(), &format!("{mean:.2}"))
 }
 
 /// Whether nothing is complained of.

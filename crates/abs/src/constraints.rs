@@ -1,4 +1,4 @@
-//! When the methods of an object commute, for people.
+//! When the methods of an object commute, for people and for searches.
 //!
 //! A block is a method from its beginning to its end or to the first statement at which it waits, run on some
 //! object with unknown fields and arguments. Integers are mathematical in the language as they are in
@@ -6,14 +6,21 @@
 //! Functions of it are functions without a meaning; what may throw is told apart from what does not, since an
 //! exception ends everything.
 
+mod declared;
 mod extract;
+mod loops;
+mod pairs;
 #[cfg(test)]
 mod tests;
 
 use mazurka_constraints::{Described, Settings, Table};
 
-use crate::model::{Method, Model};
+use crate::model::{Method, MethodId, Model};
+pub use declared::declared;
 use extract::{Functions, extract};
+
+pub(crate) use extract::Loop;
+pub(crate) use pairs::{Creator, MethodPair, MethodPairs, Term};
 
 /// When the methods of each class commute on one object.
 pub fn constraints(model: &Model, settings: &Settings) -> Table {
@@ -23,11 +30,11 @@ pub fn constraints(model: &Model, settings: &Settings) -> Table {
         let shared: Vec<String> = class.fields.iter().map(|field| field.name.clone()).collect();
         let mut blocks = Vec::new();
         // In the order of the source, which is always the same.
-        let mut methods: Vec<&Method> =
-            class.methods.iter().map(|(_, id)| &model.methods[id.index()]).collect();
-        methods.sort_by_key(|method| (method.span.file, method.span.start));
-        for (number, method) in methods.into_iter().enumerate() {
-            let (block, own) = extract(model, at, method, &mut functions);
+        let mut methods: Vec<(MethodId, &Method)> =
+            class.methods.iter().map(|(_, id)| (*id, &model.methods[id.index()])).collect();
+        methods.sort_by_key(|(_, method)| (method.span.file, method.span.start));
+        for (number, (id, method)) in methods.into_iter().enumerate() {
+            let (block, own) = extract(model, at, id, &mut functions);
             blocks.push(Described {
                 name: format!("{}.{}", class.name, method.name),
                 text: format!("{}()", method.name),
@@ -47,6 +54,7 @@ pub fn constraints(model: &Model, settings: &Settings) -> Table {
             row
         }));
     }
+    whole.declared = declared(model).into_iter().map(|(row, _)| row).collect();
     whole
 }
 

@@ -10,7 +10,7 @@ pub mod model;
 mod machine;
 pub mod value;
 
-pub use constraints::constraints;
+pub use constraints::{constraints, declared};
 pub use language::{Diagnostic, Dialect, Options, Source, compile, files, place, render};
 
 pub use machine::{

@@ -43,6 +43,7 @@
 mod activation;
 mod builtin;
 mod code;
+mod commute;
 mod compile;
 mod effect;
 mod entity;

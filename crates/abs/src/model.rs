@@ -180,6 +180,7 @@ pub struct Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     Int,
+    Rat,
     Bool,
     Other,
 }
@@ -201,6 +202,18 @@ pub struct Method {
     /// As many as there are parameters.
     pub sorts: Vec<Sort>,
     pub body: Body,
+    /// What is declared to commute with it.
+    pub commutes: Vec<Commutes>,
+    pub span: Span,
+}
+
+/// `[Commutes: m, When: e]`.
+#[derive(Clone, Debug)]
+pub struct Commutes {
+    pub with: MethodId,
+    /// About fields; none if the methods commute everywhere.
+    pub condition: Option<Expr>,
+    /// Of the name of the other method.
     pub span: Span,
 }
 

@@ -6,9 +6,9 @@ use clap::{CommandFactory, Parser};
 use mazurka_abs::model::{Model, SourceFile};
 use mazurka_abs::{
     Abs, AwaitTrue, Dependence, Diagnostic, Dialect, ObjectOrder, Options, Settings, Source, TaskOrder,
-    Uncaught, compile, place, render,
+    Uncaught, compile, declared, place, render,
 };
-use mazurka_constraints::Table;
+use mazurka_constraints::{Standing, Table};
 use mazurka_explore::{Algorithm, Options as Search, Published};
 use mazurka_report::json::FileError;
 use mazurka_report::{InternalError, Kept, Report, Subject, Watch, Wording, check_jobs, check_kept};
@@ -16,7 +16,7 @@ use mazurka_report::{InternalError, Kept, Report, Subject, Watch, Wording, check
 use crate::error::CommandError;
 use crate::executions::ExecutionArgs;
 use crate::front_end::{self, Loaded, Request, Target, one_of};
-use crate::{input, litmus, output};
+use crate::{litmus, output};
 
 /// The options of the front end for `.abs` files, after `--`.
 #[derive(Debug, Parser)]
@@ -86,8 +86,11 @@ impl front_end::FrontEnd for FrontEnd {
         let options =
             AbsOptions::try_parse_from(request.options).map_err(|error| CommandError::of_usage(&error))?;
         front_end::refuse_repeated(options.params.iter().map(|(name, _)| name))?;
-        options.executions.refuse_unwritable()?;
-        let sources: Vec<Source> = request.files.iter().map(|file| source(file)).collect::<Result<_, _>>()?;
+        if request.texts.is_none() {
+            options.executions.refuse_unwritable()?;
+        }
+        let sources: Vec<Source> =
+            request.files.iter().map(|file| source(request, file)).collect::<Result<_, _>>()?;
         let reading = Options { dialect: options.dialect, parameters: options.params };
         let model = compile(&sources, &reading)
             .map_err(|diagnostics| refusal(&diagnostics, &mazurka_abs::files(&sources, &reading)))?;
@@ -124,19 +127,32 @@ impl Target for AbsTarget {
         &self.program
     }
 
+    fn add_to(&self, report: &mut Report) -> Result<(), CommandError> {
+        for (row, _) in declared(&self.model) {
+            if let Standing::Open(why) = row.standing {
+                report.notes.push(format!(
+                    "`{}` (line {}) is neither proved nor refuted, since {why}",
+                    row.text, row.line
+                ));
+            }
+        }
+        Ok(())
+    }
+
     fn check_jobs(
         &self,
         subject: Subject,
+        algorithm: Algorithm,
         options: &Search,
         workers: usize,
         watch: &mut Watch<'_>,
         kept: Option<Kept<'_>>,
     ) -> Option<Result<Report, InternalError>> {
         let program = self.program();
-        Some(match kept {
-            Some(kept) => check_kept(program, subject, options, workers, watch, kept),
-            None => check_jobs(program, subject, options, workers, watch),
-        })
+        match kept {
+            Some(kept) => Some(check_kept(program, subject, options, workers, watch, kept)),
+            None => check_jobs(program, subject, algorithm, options, workers, watch),
+        }
     }
 
     fn wording(&self) -> Wording {
@@ -158,8 +174,8 @@ impl Target for AbsTarget {
 
 const NOT_DATA_CENTRIC: &str = "data-centric does not cover ABS, whose steps read many fields; use optimal";
 
-fn source(path: &Path) -> Result<Source, CommandError> {
-    Ok(Source { name: path.display().to_string(), text: input::read_program(path)? })
+fn source(request: &Request<'_>, path: &Path) -> Result<Source, CommandError> {
+    Ok(Source { name: path.display().to_string(), text: request.text_of(path)? })
 }
 
 /// What is wrong with a program, whose places are in these files. There is at least one thing.

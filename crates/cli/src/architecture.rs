@@ -33,6 +33,8 @@ pub fn run(arguments: &ArchitectureArgs, worker: Option<&Worker>) -> Result<u8, 
         algorithms: &[Algorithm::Optimal],
         limits: &arguments.limits,
         worker,
+        texts: None,
+        helps: None,
     };
     let target = match front_end.load(&request)? {
         Loaded::Here(target) => target,

@@ -8,6 +8,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use mazurka_explore::{Algorithm, Limits, Options, Order, Published, Reduction, UnknownAlgorithm};
 
+use crate::estimate::EstimateArgs;
 use crate::executions::ExecutionArgs;
 use crate::front_end::FRONT_ENDS;
 use crate::output::Colours;
@@ -28,6 +29,12 @@ pub enum Command {
     Check(CheckArgs),
     /// Go on with a search that was ended, or killed, and that a journal was kept of (check --journal)
     Resume(ResumeArgs),
+    /// Work at searches that are shared through a PostgreSQL database (check --on), with others on other machines
+    Worker(WorkerArgs),
+    /// Tell how far the searches in a database are, and who works at them
+    Status(StatusArgs),
+    /// End a search in a database, for good
+    Cancel(CancelArgs),
     /// Run several algorithms on a program and print what each had to do
     Compare(CompareArgs),
     /// Tell which processes of a program share what, whether that forms cycles, and what follows for
@@ -35,6 +42,8 @@ pub enum Command {
     Architecture(ArchitectureArgs),
     /// Tell when the steps of a program commute
     Constraints(ConstraintsArgs),
+    /// Tell about how many executions a check of a program has, and how long that takes
+    Estimate(EstimateArgs),
     /// Read a program and print it
     Print(PrintArgs),
     /// List the algorithms: what each explores, needs and guarantees
@@ -62,9 +71,15 @@ impl Command {
             Command::Algorithms(arguments) => arguments.json,
             Command::Architecture(arguments) => arguments.json,
             Command::Constraints(arguments) => arguments.json,
-            Command::Print(_) | Command::Completions(_) | Command::Man | Command::Cc(_) | Command::Cxx(_) => {
-                false
-            }
+            Command::Estimate(arguments) => arguments.json,
+            Command::Status(arguments) => arguments.json,
+            Command::Worker(_)
+            | Command::Cancel(_)
+            | Command::Print(_)
+            | Command::Completions(_)
+            | Command::Man
+            | Command::Cc(_)
+            | Command::Cxx(_) => false,
         }
     }
 
@@ -120,8 +135,8 @@ pub struct CheckArgs {
     #[arg(long)]
     pub keep_going: bool,
 
-    /// With wake-up, search with so many workers (.maz and .abs; default: one for each core). The report is the
-    /// same for any number; the other algorithms use one core
+    /// With wake-up, and of .maz and .abs with reads-from, naive and random, search with so many workers (default:
+    /// one for each core). The report is the same for any number; the other algorithms use one core
     #[arg(long, value_name = "N", value_parser = workers)]
     pub jobs: Option<usize>,
 
@@ -129,6 +144,11 @@ pub struct CheckArgs {
     /// it; the environment variable MAZURKA_JOURNAL names one too
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub journal: Option<PathBuf>,
+
+    /// With wake-up, hand the search to workers on other machines, through this PostgreSQL database, and wait for
+    /// what comes of it: postgres://user@host/database; see mazurka worker. With --jobs this machine works too
+    #[arg(long, value_name = "URL", conflicts_with = "journal")]
+    pub on: Option<String>,
 
     /// When to stop early.
     #[command(flatten)]
@@ -159,9 +179,13 @@ pub struct CheckArgs {
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_STATUS)]
 pub struct ResumeArgs {
-    /// The journal, which says what is searched and how
+    /// The journal, which says what is searched and how; or the URL of a database with the search (check --on)
     #[arg(value_name = "JOURNAL", value_hint = ValueHint::FilePath)]
     pub journal: PathBuf,
+
+    /// Which search of a database, by its number; needed if several are not over
+    #[arg(long, value_name = "ID")]
+    pub search: Option<i64>,
 
     /// Print one JSON object instead of text
     #[arg(long)]
@@ -182,6 +206,59 @@ pub struct ResumeArgs {
     /// Show every step of a long execution
     #[arg(long)]
     pub full_trace: bool,
+}
+
+/// Arguments of `worker`.
+#[derive(Debug, Args)]
+pub struct WorkerArgs {
+    /// The database: postgres://user@host/database
+    #[arg(long, value_name = "URL", required = true)]
+    pub join: String,
+
+    /// Work only at searches with this hash (mazurka status tells it), or any-of-this-user; once for each. Those of C
+    /// and C++ are machine code, and run by nobody who does not say so
+    #[arg(long, value_name = "HASH")]
+    pub accept: Vec<String>,
+
+    /// Work with so many threads (default: one for each core)
+    #[arg(long, value_name = "N", value_parser = workers)]
+    pub jobs: Option<usize>,
+
+    /// End when there was nothing to do for so many seconds (default: wait for ever)
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
+    pub idle: Option<Duration>,
+
+    /// Another worker gets what this one was at so many seconds after it was heard of last
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true, default_value = "60")]
+    pub lease: Duration,
+
+    /// The test of a Rust crate to work for
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub program: Vec<String>,
+}
+
+/// Arguments of `status`.
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// The database: postgres://user@host/database
+    #[arg(value_name = "URL")]
+    pub url: String,
+
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `cancel`.
+#[derive(Debug, Args)]
+pub struct CancelArgs {
+    /// The database: postgres://user@host/database
+    #[arg(value_name = "URL")]
+    pub url: String,
+
+    /// The number of the search
+    #[arg(value_name = "SEARCH")]
+    pub search: i64,
 }
 
 /// A number of workers.
@@ -454,7 +531,7 @@ impl LimitArgs {
 }
 
 /// The options of each front end, and the exit statuses.
-fn after_help() -> String {
+pub fn after_help() -> String {
     let mut text = String::new();
     for front_end in FRONT_ENDS {
         let files: Vec<String> = front_end.extensions().iter().map(|known| format!(".{known}")).collect();

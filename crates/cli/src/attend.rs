@@ -14,7 +14,7 @@ use crate::error::CommandError;
 
 /// What a worker may take besides what the search may: the program in memory, what it had before the search,
 /// names and places.
-const ROOM: u64 = 512 << 20;
+pub(crate) const ROOM: u64 = 512 << 20;
 /// What a worker may take longer than the search may: telling a failure runs it again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -76,10 +76,19 @@ fn wait(child: &mut Child, allowance: &Allowance) -> Result<ExitStatus, CommandE
 }
 
 /// The bytes of memory that a process has; 0 if that is not to be found out.
-fn resident(process: u32) -> u64 {
+pub(crate) fn resident(process: u32) -> u64 {
     const PAGE: u64 = 4096;
     let text = std::fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
     text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE
+}
+
+/// The time of processors that a process has used, in ticks; 0 if that is not to be found out.
+#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only other machines need it"))]
+pub(crate) fn used_time(process: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // Behind the name, which may be anything, the twelfth and the thirteenth.
+    let rest = text.rsplit_once(')').map_or("", |(_, rest)| rest);
+    rest.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
 /// How many processes the system has killed so far because there was no memory left; 0 if it does not tell.

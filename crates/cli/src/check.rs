@@ -17,10 +17,11 @@ use mazurka_report::{
 use crate::args::{CheckArgs, LimitArgs, algorithm};
 use crate::error::CommandError;
 use crate::executions::ExecutionArgs;
-use crate::front_end::{self, Loaded, Request, Target};
+use crate::fleet::Elsewhere;
+use crate::front_end::{self, AnyTarget, Loaded, Request, Target};
 use crate::journal::Kept;
 use crate::native::Worker;
-use crate::{input, interrupt, journal, output, parameters};
+use crate::{fleet, input, interrupt, journal, output, parameters};
 
 /// Checks, reports, and gives the exit status.
 pub fn run(arguments: &CheckArgs, worker: Option<&Worker>) -> Result<u8, CommandError> {
@@ -44,16 +45,23 @@ fn search(
     if let Some(path) = &journal {
         journal::refuse(path, arguments, front_end, algorithm)?;
     }
+    let on = arguments.on.as_deref();
+    if on.is_some() {
+        fleet::refuse(arguments, front_end, algorithm)?;
+    }
     let schedule = arguments.replay.as_deref().map(|text| schedule(text, &arguments.limits)).transpose()?;
     arguments.executions.refuse_unwritable()?;
     let options = parameters::one_program(front_end, &arguments.params, &arguments.front_end)?;
-    let header = journal.is_some().then(|| journal::header(arguments, &options)).transpose()?;
+    let header =
+        (journal.is_some() || on.is_some()).then(|| journal::header(arguments, &options)).transpose()?;
     let request = Request {
         files: &arguments.files,
         options: &options,
         algorithms: &[algorithm],
         limits: &arguments.limits,
         worker,
+        texts: None,
+        helps: on.zip(arguments.jobs),
     };
     let target = match front_end.load(&request)? {
         Loaded::Here(target) => target,
@@ -63,13 +71,50 @@ fn search(
     if let Some(header) = header.as_ref().or(kept.as_ref().map(|kept| &kept.header)) {
         journal::refuse_changed(header, arguments, &options)?;
     }
-    if let (Some(path), Some(header)) = (journal, header) {
-        journal::refuse_stories(&target.executions())?;
-        kept = Some(journal::begin(&path, header)?);
+    let mut elsewhere = None;
+    match (journal, on, header) {
+        (Some(path), _, Some(header)) => {
+            journal::refuse_stories(&target.executions())?;
+            kept = Some(journal::begin(&path, header)?);
+        }
+        (None, Some(address), Some(header)) => {
+            fleet::refuse_stories(&target.executions())?;
+            let (what, how) = fleet::hand_over(address, arguments, header, &*target, worker)?;
+            kept = Some(what);
+            elsewhere = Some(how);
+        }
+        _ => {}
     }
     let kept = RefCell::new(kept);
-    let report = target.check(&Check { algorithm, schedule, arguments, worker, options: &options, kept })?;
-    output::stdout(&written(&report, arguments, worker))?;
+    let check = Check { algorithm, schedule, arguments, worker, options: &options, kept };
+    conclude(&check, &*target, elsewhere)
+}
+
+/// Concludes a search that was done elsewhere.
+#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only other machines need it"))]
+pub fn run_elsewhere(
+    arguments: &CheckArgs,
+    target: &dyn AnyTarget,
+    (kept, elsewhere): (Kept, Elsewhere),
+    worker: Option<&Worker>,
+) -> Result<u8, CommandError> {
+    let (options, kept) = (&arguments.front_end, RefCell::new(Some(kept)));
+    let check = Check { algorithm: Algorithm::WakeUp, schedule: None, arguments, worker, options, kept };
+    conclude(&check, target, Some(elsewhere))
+}
+
+/// Does what is to be done here, reports, and gives the exit status.
+fn conclude(
+    check: &Check<'_>,
+    target: &dyn AnyTarget,
+    elsewhere: Option<Elsewhere>,
+) -> Result<u8, CommandError> {
+    let mut report = target.check(check)?;
+    if let Some(elsewhere) = &elsewhere {
+        report.seconds = elsewhere.seconds();
+    }
+    output::stdout(&written(&report, check.arguments, check.worker))?;
+    elsewhere.map_or(Ok(()), Elsewhere::told)?;
     Ok(report.verdict().exit_status())
 }
 
@@ -164,16 +209,66 @@ impl Check<'_> {
         // Who wants to know of every execution is told of them one after the other.
         let executions = self.arguments.executions.clone().and(target.executions());
         let (mut keeper, before) = self.kept.take().map(|kept| (kept.keeper, kept.before)).unzip();
-        let kept = keeper.as_mut().zip(before).map(|(keeper, before)| report::Kept { before, keeper });
-        if self.algorithm == Algorithm::WakeUp
-            && executions.given().is_none()
-            && let Some(report) = target.check_jobs(subject.clone(), &options, jobs, &mut watch, kept)
-        {
-            return report.map_err(CommandError::internal);
+        let kept = keeper
+            .as_mut()
+            .zip(before)
+            .map(|(keeper, before)| report::Kept { before, keeper: &mut **keeper });
+        let story = executions.given();
+        let shared = match story {
+            None => target.check_jobs(subject.clone(), self.algorithm, &options, jobs, &mut watch, kept),
+            Some(_) => None,
+        };
+        let limit = options.limits.executions.filter(|_| self.algorithm != Algorithm::Random);
+        let alone = Alone {
+            algorithm: self.algorithm,
+            story,
+            is_shared: shared.is_some(),
+            is_limited: limit.is_some(),
+        };
+        let report = shared.unwrap_or_else(|| {
+            let watch = Some(&mut watch as &mut _);
+            check_observed(target.program(), subject, self.algorithm, &options, watch, recorder)
+        });
+        let mut report = report.map_err(CommandError::internal)?;
+        report.notes.extend(alone.note(self.arguments.jobs, jobs, &report));
+        Ok(report)
+    }
+}
+
+/// After so many seconds it is worth a word that other cores had nothing to do.
+const LONG: f64 = 10.0;
+
+/// Whether and why one core had to do all of a search.
+struct Alone {
+    algorithm: Algorithm,
+    /// An option that asks to be told of every execution.
+    story: Option<&'static str>,
+    is_shared: bool,
+    is_limited: bool,
+}
+
+impl Alone {
+    /// What to say of it: always if several were asked for, else only if it was long and there was nothing to see of it.
+    fn note(&self, asked: Option<usize>, cores: usize, report: &Report) -> Option<String> {
+        let why = self.why()?;
+        match asked {
+            Some(asked) if asked > 1 => Some(format!("one core was used, and not {asked}: {why}")),
+            None if cores > 1 && report.seconds >= LONG && report.failures.is_empty() => {
+                Some(format!("one core was used of {cores}: {why}"))
+            }
+            _ => None,
         }
-        let watch = Some(&mut watch as &mut _);
-        check_observed(target.program(), subject, self.algorithm, &options, watch, recorder)
-            .map_err(CommandError::internal)
+    }
+
+    fn why(&self) -> Option<String> {
+        match self.story {
+            _ if self.is_shared && !self.is_limited => None,
+            _ if self.is_shared => Some("--max-executions counts the executions of one".to_owned()),
+            Some(option) => Some(format!("{option} tells of one execution after the other")),
+            None => {
+                Some(format!("a search by {} can't be shared here, but one by wake-up can", self.algorithm))
+            }
+        }
     }
 }
 

@@ -29,6 +29,8 @@ pub fn run(arguments: &CompareArgs, worker: Option<&Worker>) -> Result<u8, Comma
             algorithms: &algorithms,
             limits: &arguments.limits,
             worker,
+            texts: None,
+            helps: None,
         };
         let target = match front_end.load(&request)? {
             Loaded::Here(target) => target,

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use mazurka_constraints::{Settings, Solver, SolverProgram, Table};
+use mazurka_constraints::{Settings, Solver, SolverProgram, Standing, Table};
 use mazurka_explore::Algorithm;
 use serde_json::{Value, json};
 
@@ -23,6 +23,8 @@ pub fn run(arguments: &ConstraintsArgs, worker: Option<&Worker>) -> Result<u8, C
         algorithms: &[Algorithm::Optimal],
         limits: &limits,
         worker,
+        texts: None,
+        helps: None,
     };
     let target = match front_end.load(&request)? {
         Loaded::Here(target) => target,
@@ -42,7 +44,8 @@ pub fn run(arguments: &ConstraintsArgs, worker: Option<&Worker>) -> Result<u8, C
     } else {
         text(&table, seconds)
     })?;
-    Ok(0)
+    let is_wrong = table.declared.iter().any(|row| matches!(row.standing, Standing::Refuted(_)));
+    Ok(if is_wrong { 1 } else { 0 })
 }
 
 fn solver(arguments: &ConstraintsArgs) -> Solver {
@@ -83,6 +86,14 @@ fn text(table: &Table, seconds: f64) -> String {
             text += &format!("nothing is known of {} (`{}`), which {why}\n", block.name, block.text);
         }
     }
+    for row in &table.declared {
+        let standing = match &row.standing {
+            Standing::Proved => "proved".to_owned(),
+            Standing::Refuted(how) => format!("wrong {how}"),
+            Standing::Open(why) => format!("not proved: {why}"),
+        };
+        text += &format!("line {}: {}: {standing}\n", row.line, row.text);
+    }
     notes.iter().for_each(|note| text += &format!("note: {note}\n"));
     text + &format!("in {seconds:.3} s\n")
 }
@@ -114,12 +125,21 @@ fn object(table: &Table, program: &str, seconds: f64) -> Value {
             })
         })
         .collect();
+    let declared = table.declared.iter().map(|row| {
+        let (standing, why) = match &row.standing {
+            Standing::Proved => ("proved", None),
+            Standing::Refuted(how) => ("wrong", Some(how)),
+            Standing::Open(why) => ("not proved", Some(why)),
+        };
+        json!({ "text": row.text, "line": row.line, "standing": standing, "why": why })
+    });
     json!({
         "schema": mazurka_report::json::SCHEMA,
         "program": program,
         "blocks": blocks,
         "pairs": pairs,
         "apart": table.apart,
+        "declared": declared.collect::<Vec<_>>(),
         "seconds": seconds,
     })
 }

@@ -3,18 +3,24 @@
 //! To add one: a file that implements [`FrontEnd`], and a line in [`FRONT_ENDS`].
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use mazurka_constraints::{Settings, Table};
-use mazurka_explore::{Algorithm, Limits, Options};
+use mazurka_explore::{Algorithm, Estimate, Limits, OpenItem, Options, Stretch, estimate};
+use mazurka_journal::Header;
+use mazurka_native::runtime::Native;
 use mazurka_program::{Explain, Program};
-use mazurka_report::{Architecture, ComparisonRow, InternalError, Kept, Report, Subject, Watch, Wording};
+use mazurka_report::{
+    Architecture, Collected, ComparisonRow, InternalError, Kept, Report, Subject, Watch, Wording,
+    check_stretch,
+};
 
 use crate::args::LimitArgs;
 use crate::check::Check;
 use crate::error::CommandError;
 use crate::executions::ExecutionArgs;
 use crate::native::Worker;
-use crate::{abs, compare, litmus, native};
+use crate::{abs, compare, input, journal, litmus, native};
 
 /// All of them.
 pub static FRONT_ENDS: [&dyn FrontEnd; 3] = [&litmus::FrontEnd, &abs::FrontEnd, &native::FrontEnd];
@@ -42,6 +48,11 @@ pub trait FrontEnd: Sync {
         false
     }
 
+    /// Whether its programs are machine code, which is sent to other machines as it is.
+    fn is_machine_code(&self) -> bool {
+        false
+    }
+
     /// Loads a program, if it suits the algorithms.
     fn load(&self, request: &Request<'_>) -> Result<Loaded, CommandError>;
 
@@ -65,6 +76,31 @@ pub struct Request<'a> {
     pub limits: &'a LimitArgs,
     /// Who is to run it, if it is run in a process of its own.
     pub worker: Option<&'a Worker>,
+    /// The texts of the files, where they are not on this machine: what a search was begun with elsewhere.
+    pub texts: Option<&'a Header>,
+    /// The database at whose searches of this program this process works too, and with how many threads.
+    pub helps: Option<(&'a str, usize)>,
+}
+
+/// A program that is machine code, and runs in this process alone.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only other machines need it"))]
+pub struct MachineCode<'a> {
+    /// The program.
+    pub program: &'a Native,
+    /// The file that it was loaded from.
+    pub object: &'a Path,
+}
+
+impl Request<'_> {
+    /// The text of a file of the program.
+    pub fn text_of(&self, file: &Path) -> Result<String, CommandError> {
+        let Some(texts) = self.texts else { return input::read_program(file) };
+        let name = file.to_str().unwrap_or_default();
+        let text = texts.get(&journal::text_of(name));
+        text.map(str::to_owned)
+            .ok_or_else(|| CommandError::input(format!("{name}: its text did not come along")))
+    }
 }
 
 /// What came of a request.
@@ -103,13 +139,25 @@ pub trait Target {
         None
     }
 
+    /// The program, if it is machine code.
+    fn machine_code(&self) -> Option<MachineCode<'_>> {
+        None
+    }
+
+    /// Whether something was found out in the last executions for which a search has to be begun again.
+    fn has_to_begin_again(&self) -> bool {
+        self.program().begin_again()
+    }
+
     /// Called before each search. Front ends whose steps take no time to speak of need not know of limits.
     fn limit(&self, _limits: &Limits) {}
 
-    /// Searches by `wake-up` with so many workers, and from what was kept, if executions of it can be run beside each other.
+    /// Searches with so many workers, and from what was kept, if executions of it can be run beside each other and a
+    /// search by the algorithm can be shared. What is kept is of `wake-up`.
     fn check_jobs(
         &self,
         _subject: Subject,
+        _algorithm: Algorithm,
         _options: &Options,
         _workers: usize,
         _watch: &mut Watch<'_>,
@@ -145,6 +193,23 @@ pub trait AnyTarget {
 
     /// What its processes share.
     fn architecture(&self, name: String, options: &Options) -> Architecture;
+
+    /// About how many executions it has, found out by running no more than so many.
+    fn estimate(&self, budget: u64, options: &Options) -> Estimate;
+
+    /// As [`Target::machine_code`].
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only other machines need it"))]
+    fn machine_code(&self) -> Option<MachineCode<'_>>;
+
+    /// Explores a stretch of a search by `wake-up`, until there was enough.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only other machines need it"))]
+    fn check_stretch(
+        &self,
+        options: &Options,
+        items: Vec<OpenItem>,
+        enough: &mut dyn FnMut() -> bool,
+        halt: &AtomicBool,
+    ) -> Stretch<Collected>;
 }
 
 impl<T: Target> AnyTarget for T {
@@ -167,6 +232,27 @@ impl<T: Target> AnyTarget for T {
     fn architecture(&self, name: String, options: &Options) -> Architecture {
         self.limit(&options.limits);
         Architecture::of(self.program(), name, self.refuses_data_centric(), options)
+    }
+
+    fn estimate(&self, budget: u64, options: &Options) -> Estimate {
+        self.limit(&options.limits);
+        estimate(self.program(), budget, options)
+    }
+
+    fn check_stretch(
+        &self,
+        options: &Options,
+        items: Vec<OpenItem>,
+        enough: &mut dyn FnMut() -> bool,
+        halt: &AtomicBool,
+    ) -> Stretch<Collected> {
+        self.limit(&options.limits);
+        let mut has_to_begin_again = || self.has_to_begin_again();
+        check_stretch(self.program(), options, items, &mut has_to_begin_again, enough, halt)
+    }
+
+    fn machine_code(&self) -> Option<MachineCode<'_>> {
+        Target::machine_code(self)
     }
 }
 

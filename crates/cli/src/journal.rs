@@ -4,25 +4,21 @@
 //! The header of a journal says what the search is: the program's text, the version of the command, and all
 //! options that matter to what is explored. Who goes on takes them from there, so options can't differ; the
 //! program and the version may, and are refused by what differs. `--timeout`, `--jobs` and what is printed
-//! are of a run, not of a search. [`keeper`] keeps the search, [`encoding`] has its items as bytes.
-
-mod encoding;
-mod keeper;
+//! are of a run, not of a search.
 
 use std::path::{Path, PathBuf};
 
-use mazurka_explore::{Algorithm, Beginning};
+use mazurka_explore::{Algorithm, Beginning, Ledger};
 use mazurka_journal::{Header, Journal, JournalError};
+use mazurka_ledger::{DAMAGED, Keeper, LONG, encoding};
 use mazurka_report::Collected;
 use mazurka_report::json::ErrorKind;
 
 use crate::args::{CheckArgs, LimitArgs, ResumeArgs};
 use crate::error::CommandError;
 use crate::executions::ExecutionArgs;
-use crate::front_end::FrontEnd;
+use crate::front_end::{self, FrontEnd};
 use crate::{check, input};
-
-pub use keeper::Keeper;
 
 /// The environment variable that names a journal where no option does.
 const VARIABLE: &str = "MAZURKA_JOURNAL";
@@ -35,7 +31,7 @@ pub struct Kept {
     /// What the search is.
     pub header: Header,
     /// Who keeps it.
-    pub keeper: Keeper,
+    pub keeper: Box<dyn Ledger<Collected>>,
     /// What was done before, and what is left.
     pub before: Beginning<Collected>,
 }
@@ -54,8 +50,8 @@ pub fn refuse(
     algorithm: Algorithm,
 ) -> Result<(), CommandError> {
     if !front_end.can_be_resumed() {
-        let why =
-            "a journal can be kept of .maz and .abs programs only; leave out --journal (MAZURKA_JOURNAL)";
+        let why = "a journal can be kept of .maz and .abs programs only (and of Rust tests, by their own MAZURKA_JOURNAL); leave out \
+             --journal (MAZURKA_JOURNAL)";
         return Err(CommandError::unsupported(why));
     }
     if algorithm != Algorithm::WakeUp {
@@ -93,7 +89,7 @@ fn beside(option: &str) -> CommandError {
     CommandError::new(ErrorKind::Usage, why)
 }
 
-/// What a search is.
+/// What a search is. What machine code is made of is no part of it: it travels as it is, by its hash.
 pub fn header(arguments: &CheckArgs, options: &[String]) -> Result<Header, CommandError> {
     let names = arguments.files.iter().map(|file| match file.to_str() {
         Some(name) => Ok(name.to_owned()),
@@ -104,6 +100,7 @@ pub fn header(arguments: &CheckArgs, options: &[String]) -> Result<Header, Comma
     let number = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
     let mut header = Header::new()
         .with("version", env!("CARGO_PKG_VERSION"))
+        .with("items", encoding::FORMAT)
         .with("algorithm", Algorithm::WakeUp.name())
         .with("keep-going", if arguments.keep_going { "yes" } else { "no" })
         .with("max-depth", number(max_depth.map(u64::from)))
@@ -112,16 +109,26 @@ pub fn header(arguments: &CheckArgs, options: &[String]) -> Result<Header, Comma
         .with("seed", number(*seed))
         .with("options", joined(options))
         .with("files", joined(&names));
-    for (file, name) in arguments.files.iter().zip(&names) {
-        header = header.with(text_of(name), input::read_program(file)?);
+    if !front_end::of_files(&arguments.files)?.is_machine_code() {
+        for (file, name) in arguments.files.iter().zip(&names) {
+            header = header.with(text_of(name), input::read_program(file)?);
+        }
     }
     Ok(header)
 }
 
 /// Begins a journal.
 pub fn begin(path: &Path, header: Header) -> Result<Kept, CommandError> {
-    let (keeper, before) = Keeper::begin(path, &header)?;
-    Ok(Kept { header, keeper, before })
+    let refuse = |why: String| CommandError::input(format!("{}: {why}", path.display())).at(path.display());
+    let keeper = Keeper::begin(path, &header, long()).map_err(refuse)?;
+    let before = keeper.beginning().map_err(refuse)?;
+    Ok(Kept { header, keeper: Box::new(keeper), before })
+}
+
+/// How long a file is that gets a checkpoint. Tests, which can't wait for a long one, say so.
+fn long() -> u64 {
+    let shorter = std::env::var("MAZURKA_JOURNAL_CHECKPOINT").ok().and_then(|bytes| bytes.parse().ok());
+    shorter.unwrap_or(LONG)
 }
 
 /// Complains of a program that is not what the header says: it was read for that, and then again to be run.
@@ -137,7 +144,7 @@ pub fn refuse_changed(
 }
 
 /// The field for the text of a file.
-fn text_of(name: &str) -> String {
+pub fn text_of(name: &str) -> String {
     format!("text of {name}")
 }
 
@@ -164,6 +171,11 @@ pub fn resume(arguments: &ResumeArgs) -> Result<u8, CommandError> {
         why => refuse(why.to_string()),
     })?;
     let header = &recovered.header;
+    if let Some(test) = header.get("test") {
+        return Err(refuse(format!(
+            "this is the journal of the Rust test {test}; to go on with it, run the test again, with MAZURKA_JOURNAL={name}"
+        )));
+    }
     if let Some(version) = header.get("version").filter(|version| *version != env!("CARGO_PKG_VERSION")) {
         let ours = env!("CARGO_PKG_VERSION");
         return Err(refuse(format!(
@@ -171,17 +183,18 @@ pub fn resume(arguments: &ResumeArgs) -> Result<u8, CommandError> {
              it again"
         )));
     }
-    let check = check_arguments(arguments, header).ok_or_else(|| refuse(keeper::DAMAGED.to_owned()))?;
+    let check = check_arguments(arguments, header).ok_or_else(|| refuse(DAMAGED.to_owned()))?;
     let present = self::header(&check, &check.front_end)?;
     if let Some(difference) = header.differences(&present).first() {
         return Err(refuse(what_differs(&difference.name, header, &present)));
     }
-    let (keeper, before) = Keeper::go_on(journal, &recovered).map_err(refuse)?;
-    check::run_kept(&check, Kept { header: recovered.header, keeper, before })
+    let keeper = Keeper::go_on(journal, &recovered, long()).map_err(refuse)?;
+    let before = keeper.beginning().map_err(refuse)?;
+    check::run_kept(&check, Kept { header: recovered.header, keeper: Box::new(keeper), before })
 }
 
 /// The arguments that the search was begun with, but for those of a run.
-fn check_arguments(arguments: &ResumeArgs, header: &Header) -> Option<CheckArgs> {
+pub fn check_arguments(arguments: &ResumeArgs, header: &Header) -> Option<CheckArgs> {
     fn number<T: std::str::FromStr>(field: &str) -> Option<Option<T>> {
         if field.is_empty() { Some(None) } else { field.parse().ok().map(Some) }
     }
@@ -204,6 +217,7 @@ fn check_arguments(arguments: &ResumeArgs, header: &Header) -> Option<CheckArgs>
         keep_going: header.get("keep-going")? == "yes",
         jobs: arguments.jobs,
         journal: None,
+        on: None,
         limits,
         replay: None,
         as_published: None,

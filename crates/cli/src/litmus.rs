@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::{CommandFactory, Parser};
-use mazurka_constraints::{Settings, Table};
+use mazurka_constraints::{DeclaredRow, Settings, Standing, Table};
 use mazurka_explore::{Algorithm, Options};
 use mazurka_litmus::ast::{Ast, Item};
 use mazurka_litmus::{Diagnostic, Litmus, Source, compile, parse, place, print_expr, render};
@@ -57,7 +57,7 @@ impl front_end::FrontEnd for FrontEnd {
             LitmusOptions::try_parse_from(request.options).map_err(|error| CommandError::of_usage(&error))?;
         front_end::refuse_repeated(params.iter().map(|(name, _)| name))?;
         let path = &request.files[0];
-        let (ast, source) = read(path)?;
+        let (ast, source) = parsed(path, request.text_of(path)?)?;
         check_names(&params, &ast)
             .map_err(|why| CommandError::input(format!("{}: {why}", path.display())).at(path.display()))?;
         let program = compile(&ast, &source, &params).map_err(|wrong| refusal(&wrong, &source))?;
@@ -69,7 +69,7 @@ impl front_end::FrontEnd for FrontEnd {
     }
 
     fn print(&self, file: &Path) -> Result<String, CommandError> {
-        let (ast, _) = read(file)?;
+        let (ast, _) = parsed(file, input::read_program(file)?)?;
         Ok(mazurka_litmus::print(&ast))
     }
 }
@@ -86,16 +86,27 @@ impl Target for LitmusTarget {
     fn check_jobs(
         &self,
         subject: Subject,
+        algorithm: Algorithm,
         options: &Options,
         workers: usize,
         watch: &mut Watch<'_>,
         kept: Option<Kept<'_>>,
     ) -> Option<Result<Report, InternalError>> {
         let program = self.program();
-        Some(match kept {
-            Some(kept) => check_kept(program, subject, options, workers, watch, kept),
-            None => check_jobs(program, subject, options, workers, watch),
-        })
+        match kept {
+            Some(kept) => Some(check_kept(program, subject, options, workers, watch, kept)),
+            None => check_jobs(program, subject, algorithm, options, workers, watch),
+        }
+    }
+
+    fn add_to(&self, report: &mut Report) -> Result<(), CommandError> {
+        for DeclaredRow { text, line, standing } in self.0.open_constraints() {
+            let Standing::Open(why) = standing else { continue };
+            report.notes.push(format!(
+                "`{text}` (line {line}) is not proved, since {why}: both orders were run where both blocks came to be next"
+            ));
+        }
+        Ok(())
     }
 
     fn constraints(&self, settings: &Settings) -> Option<Table> {
@@ -103,9 +114,9 @@ impl Target for LitmusTarget {
     }
 }
 
-/// A file, read.
-fn read(path: &Path) -> Result<(Ast, Source), CommandError> {
-    let source = Source { name: path.display().to_string(), text: input::read_program(path)? };
+/// The text of a file, read.
+fn parsed(path: &Path, text: String) -> Result<(Ast, Source), CommandError> {
+    let source = Source { name: path.display().to_string(), text };
     match parse(&source) {
         Ok(ast) => Ok((ast, source)),
         Err(diagnostics) => Err(refusal(&diagnostics, &source)),

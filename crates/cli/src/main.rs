@@ -14,8 +14,12 @@ mod compare;
 mod compile_commands;
 mod completions;
 mod constraints;
+mod copies;
 mod error;
+mod estimate;
 mod executions;
+#[cfg_attr(not(feature = "postgres"), path = "no_fleet.rs")]
+mod fleet;
 mod front_end;
 mod guard;
 mod input;
@@ -39,6 +43,9 @@ use native::Worker;
 
 fn main() -> ExitCode {
     let mut arguments: Vec<_> = std::env::args_os().collect();
+    if let Some(status) = fleet::serve(&arguments) {
+        return ExitCode::from(status);
+    }
     let worker = Worker::of(&mut arguments);
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
@@ -56,10 +63,17 @@ fn main() -> ExitCode {
 fn run(command: &Command, worker: Option<&Worker>) -> Result<u8, CommandError> {
     match command {
         Command::Check(arguments) => check::run(arguments, worker),
+        Command::Resume(arguments) if fleet::is_address(&arguments.journal) => {
+            fleet::resume(arguments, worker)
+        }
         Command::Resume(arguments) => journal::resume(arguments),
+        Command::Worker(arguments) => fleet::work(arguments),
+        Command::Status(arguments) => fleet::status(arguments),
+        Command::Cancel(arguments) => fleet::cancel(arguments),
         Command::Compare(arguments) => compare::run(arguments, worker),
         Command::Architecture(arguments) => architecture::run(arguments, worker),
         Command::Constraints(arguments) => constraints::run(arguments, worker),
+        Command::Estimate(arguments) => estimate::run(arguments, worker),
         Command::Print(arguments) => print::run(arguments),
         Command::Algorithms(arguments) => algorithms::run(arguments),
         Command::Completions(arguments) => completions::run(arguments),

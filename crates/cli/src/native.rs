@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
-use mazurka_explore::{Algorithm, Limits, Need};
+use mazurka_explore::{self as explore, Algorithm, Beginning, Limits, Need};
 use mazurka_native::driver::{
     BuildError, Built, Driver, Request as Sources, Unit, build, compile_as_asked, is_made_by_build,
 };
@@ -23,12 +23,13 @@ use mazurka_native::runtime::{
 };
 use mazurka_native::symbols::Symbols;
 use mazurka_program::{FailureKind, Label, Run, Schedule, follow, settled};
-use mazurka_report::{Leak, Report, Wording};
+use mazurka_report::{InternalError, Kept, Leak, Report, Subject, Watch, Wording, check_ahead};
 
 use crate::attend::{Allowance, attend};
+use crate::copies::Copies;
 use crate::error::CommandError;
-use crate::front_end::{self, Loaded, Request, Target, one_of};
-use crate::{compile_commands, interrupt, output};
+use crate::front_end::{self, Loaded, MachineCode, Request, Target, one_of};
+use crate::{compile_commands, fleet, interrupt, output};
 
 /// The first argument of a worker. No file is called so by accident.
 const WORKER: &str = "native-worker";
@@ -172,8 +173,14 @@ impl Worker {
         parent_id() != self.parent
     }
 
-    /// The program, ready to be run.
-    fn load(&self, options: &[String]) -> Result<Native, CommandError> {
+    /// One that is told nothing of a terminal: it reports to a process.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only other machines need it"))]
+    pub fn at(object: PathBuf, parent: u32) -> Worker {
+        Worker { object, parent, columns: 0, colour: false }
+    }
+
+    /// The program, ready to be run, and where it was loaded from.
+    fn load(&self, options: &[String]) -> Result<(Native, PathBuf), CommandError> {
         let options = NativeOptions::parse(options)?;
         let object = match self.object.as_os_str() == INPUT {
             true => put_input_aside()
@@ -181,8 +188,9 @@ impl Worker {
             false => self.object.clone(),
         };
         let built = Built::open(&object).map_err(CommandError::internal)?;
-        load_object(&built, options.runtime(&object))
-            .map_err(|error| CommandError::unsupported(mapped(error)))
+        let program = load_object(&built, options.runtime(&object))
+            .map_err(|error| CommandError::unsupported(mapped(error)))?;
+        Ok((program, object))
     }
 }
 
@@ -215,23 +223,43 @@ impl front_end::FrontEnd for FrontEnd {
         NativeOptions::command()
     }
 
+    fn is_machine_code(&self) -> bool {
+        true
+    }
+
     /// Programs are checked by a worker.
     fn load(&self, request: &Request<'_>) -> Result<Loaded, CommandError> {
         request.algorithms.iter().try_for_each(|&algorithm| suit(algorithm))?;
         match request.worker {
-            Some(worker) => Ok(Loaded::Here(Box::new(NativeTarget(worker.load(request.options)?)))),
+            Some(worker) => {
+                let (program, object) = worker.load(request.options)?;
+                Ok(Loaded::Here(Box::new(NativeTarget { program, object })))
+            }
             None => delegate(request).map(Loaded::Elsewhere),
         }
     }
 }
 
-struct NativeTarget(Native);
+struct NativeTarget {
+    program: Native,
+    /// Where it was loaded from.
+    object: PathBuf,
+}
 
 impl Target for NativeTarget {
     type Program = Native;
 
     fn program(&self) -> &Native {
-        &self.0
+        &self.program
+    }
+
+    fn machine_code(&self) -> Option<MachineCode<'_>> {
+        Some(MachineCode { program: &self.program, object: &self.object })
+    }
+
+    fn has_to_begin_again(&self) -> bool {
+        // It is begun again by whoever decides that.
+        self.program.has_news()
     }
 
     fn wording(&self) -> Wording {
@@ -239,32 +267,51 @@ impl Target for NativeTarget {
     }
 
     fn limit(&self, limits: &Limits) {
-        self.0.limit(limits.time, limits.memory);
+        self.program.limit(limits.time, limits.memory);
+    }
+
+    fn check_jobs(
+        &self,
+        subject: Subject,
+        algorithm: Algorithm,
+        options: &explore::Options,
+        workers: usize,
+        watch: &mut Watch<'_>,
+        kept: Option<Kept<'_>>,
+    ) -> Option<Result<Report, InternalError>> {
+        if algorithm != Algorithm::WakeUp {
+            return None;
+        }
+        let mut copies = Copies::of(&self.program, options);
+        // Of a search that was done elsewhere the end is left.
+        let workers = if kept.is_some() { 1 } else { workers };
+        let before = kept.map_or_else(Beginning::whole, |kept| kept.before);
+        Some(check_ahead(&self.program, subject, options, workers, watch, before, &mut copies))
     }
 
     fn left_out(&self) -> Option<String> {
-        let name = self.0.sampled()?;
+        let name = self.program.sampled()?;
         Some(format!("of the values of {name} only those were tried that --nondet names"))
     }
 
     fn add_to(&self, report: &mut Report) -> Result<(), CommandError> {
         // Where a search ended at something that is not supported, and had met no failure, that is all there
         // is to say.
-        let refusal = self.0.refusal().filter(|_| report.failures.is_empty());
+        let refusal = self.program.refusal().filter(|_| report.failures.is_empty());
         if let Some(refusal) = refusal.filter(|refusal| report.reason.as_ref() == Some(refusal)) {
             return Err(CommandError::unsupported(refusal));
         }
-        report.notes.extend(output_note(&self.0, report));
-        report.notes.extend(hang_note(&self.0, report));
-        report.leaks = self.0.leaks().into_iter().map(leak).collect();
+        report.notes.extend(output_note(&self.program, report));
+        report.notes.extend(hang_note(&self.program, report));
+        report.leaks = self.program.leaks().into_iter().map(leak).collect();
         // By which rule data races were looked for, where standards differ in what they say of the program.
-        report.notes.extend(self.0.release_rule().map(ToString::to_string));
-        if let Some(who) = self.0.left_spinning() {
+        report.notes.extend(self.program.release_rule().map(ToString::to_string));
+        if let Some(who) = self.program.left_spinning() {
             report
                 .notes
                 .push(format!("{who} when main has ended: -- --main-exits=thread tells that as a failure"));
         }
-        if self.0.was_spared_wakeups() {
+        if self.program.was_spared_wakeups() {
             let note = "no wait at a condition variable ended of itself, as waits may: -- --spurious-wakeups looks at that too";
             report.notes.push(note.to_owned());
         }
@@ -292,7 +339,7 @@ fn suit(algorithm: Algorithm) -> Result<(), CommandError> {
 
 /// Compiles a program, has a worker do what the command was asked to do, and gives the exit status.
 fn delegate(request: &Request<'_>) -> Result<u8, CommandError> {
-    let Request { files, options, limits, algorithms, .. } = *request;
+    let Request { files, options, limits, algorithms, helps, .. } = *request;
     let NativeOptions { flags, cc: compiler, compile_commands, .. } = NativeOptions::parse(options)?;
     for file in files {
         // A directory or a missing file is better told by us than by a compiler.
@@ -312,16 +359,28 @@ fn delegate(request: &Request<'_>) -> Result<u8, CommandError> {
     let searches = algorithms.len().try_into().unwrap_or(u32::MAX);
     let time = limits.timeout.and_then(|time| time.checked_mul(searches));
     let allowance = Allowance { time, memory: limits.memory() };
-    let mut child = built
-        .into_file()
-        .and_then(worker)
-        .map_err(|error| CommandError::input(format!("no worker can be started: {error}")))?;
-    let _interruptible = interrupt::listen();
-    let attended = attend(&mut child, &allowance);
+    let object = built.into_file().map_err(no_worker)?;
+    let attended = match helps {
+        Some((address, threads)) => {
+            fleet::helped(address, threads, &object, || attended(&object, &allowance))
+        }
+        None => attended(&object, &allowance),
+    };
     // What the compiler had to say comes after the verdict, which is what was asked for.
     let told = attended.and_then(|(status, report)| output::stdout(&report).map(|()| status));
     output::warnings(&warnings);
     told
+}
+
+/// Has a worker do what the command was asked to do with an object, and gives its exit status and its report.
+pub fn attended(object: &File, allowance: &Allowance) -> Result<(u8, String), CommandError> {
+    let mut child = object.try_clone().and_then(worker).map_err(no_worker)?;
+    let _interruptible = interrupt::listen();
+    attend(&mut child, allowance)
+}
+
+fn no_worker(error: std::io::Error) -> CommandError {
+    CommandError::input(format!("no worker can be started: {error}"))
 }
 
 /// The files of a program, and those of them of which a database says how they are compiled.

@@ -11,6 +11,8 @@ pub struct Effect {
     pub kind: u32,
     /// With what.
     pub arguments: Vec<Linear>,
+    /// The block's own variable that stands for what it makes, if it makes something that has a name.
+    pub made: Option<Var>,
 }
 
 /// One way through a block: if the condition holds before it, this is what it does, all at once.
@@ -42,6 +44,8 @@ pub struct Block {
     /// How many of these, the last ones, stand for things that it makes: no two things that are made are
     /// equal.
     pub made: u32,
+    /// What holds of these in every state: each speaks of one of them.
+    pub known: Vec<Formula>,
     /// It can't be run unless this holds.
     pub guard: Option<Formula>,
     /// The ways through it.

@@ -50,7 +50,11 @@ pub fn compose(
     let differ = composer.differ(&first, &second, work)?;
     let ends = [first.shared + first.own, first.shared + first.own + second.own];
     let made = (ends[0] - first.made..ends[0]).chain(ends[1] - second.made..ends[1]).map(Var).collect();
-    let known = distinct(&made, &differ, composer.terms.applications()).ok_or(TOO_LARGE)?;
+    let used = used(&made, &differ, composer.terms.applications());
+    let mut known = vec![distinct(&used).ok_or(TOO_LARGE)?];
+    let about_used = |fact: &&Formula| fact.vars().iter().any(|var| used.contains(var));
+    known.extend(first.known.iter().chain(&second.known).filter(about_used).cloned());
+    let known = Formula::and(known);
     Ok(Pair {
         differ,
         known,
@@ -94,8 +98,11 @@ impl Composer {
             Some(guard) => Some(self.formula(guard, &block.applications, &rename)?),
             None => None,
         };
+        let known = block.known.iter().map(|fact| self.formula(fact, &block.applications, &rename));
+        let known = known.collect::<Option<Vec<_>>>()?;
         let applications = self.terms.applications().to_vec();
-        Some(Block { guard, paths, applications, ..*block })
+        let (shared, own, made) = (block.shared, block.own, block.made);
+        Some(Block { shared, own, made, known, guard, paths, applications })
     }
 
     fn rewrite(&mut self, path: &Path, known: &[Application], with: &dyn Fn(Var) -> Linear) -> Option<Path> {
@@ -108,7 +115,8 @@ impl Composer {
             assigned.insert(var, self.sum(sum, known, with)?);
         }
         let effects = path.effects.iter().map(|effect| {
-            Some(Effect { kind: effect.kind, arguments: self.sums(&effect.arguments, known, with)? })
+            let made = effect.made.map(|made| renamed(&with(made), made));
+            Some(Effect { kind: effect.kind, arguments: self.sums(&effect.arguments, known, with)?, made })
         });
         Some(Path {
             condition,
@@ -248,8 +256,60 @@ impl Composer {
         Ok(outcomes)
     }
 
-    /// Where two outcomes are not the same.
-    fn difference(&self, left: &Ran, right: &Ran) -> Option<Formula> {
+    /// Where two outcomes are not the same; if anyone may create a thing, up to the names of what is created.
+    fn difference(&mut self, left: &Ran, right: &Ran) -> Option<Formula> {
+        if self.creation == Creation::SameCreator {
+            let effects = left.effects.iter().zip(&right.effects).map(|(one, other)| in_order(one, other));
+            let effects = Formula::and(effects.collect::<Option<Vec<_>>>()?);
+            return Some(Formula::or([self.unequal(left, right)?, effects.negated()]));
+        }
+        let (ours, theirs) = (left.effects.concat(), right.effects.concat());
+        let mut ways = Vec::new();
+        for order in matchings(&ours, &theirs) {
+            let renamed = self.with_names_of(&ours, &theirs, &order, right)?;
+            let theirs = renamed.effects.concat();
+            let theirs: Vec<Effect> = order.iter().map(|&at| theirs[at].clone()).collect();
+            let effects = in_order(&ours, &theirs)?;
+            ways.push(Formula::or([self.unequal(left, &renamed)?, effects.negated()]));
+        }
+        // The orders agree if they do with some names.
+        Some(if ways.is_empty() { Formula::True } else { Formula::and(ways) })
+    }
+
+    /// An outcome with what its effects make named as that of ours: the `i`th of ours is the `order[i]`th of
+    /// theirs.
+    fn with_names_of(
+        &mut self,
+        ours: &[Effect],
+        theirs: &[Effect],
+        order: &[usize],
+        ran: &Ran,
+    ) -> Option<Ran> {
+        let mut names: BTreeMap<Var, Var> = BTreeMap::new();
+        for (one, &at) in ours.iter().zip(order) {
+            names.extend(theirs[at].made.zip(one.made));
+        }
+        let known = self.terms.applications().to_vec();
+        let with = |var: Var| Linear::var(names.get(&var).copied().unwrap_or(var));
+        let mut rename = |path: Path| self.rewrite(&path, &known, &with);
+        let [first, second] = &ran.effects;
+        let [one, other] = &ran.results;
+        let first = rename(Path {
+            assigned: ran.assigned.clone(),
+            results: one.clone(),
+            effects: first.clone(),
+            ..Path::default()
+        })?;
+        let second = rename(Path { results: other.clone(), effects: second.clone(), ..Path::default() })?;
+        Some(Ran {
+            assigned: first.assigned,
+            results: [first.results, second.results],
+            effects: [first.effects, second.effects],
+        })
+    }
+
+    /// Where two outcomes leave something else in variables, shared ones or those of the blocks.
+    fn unequal(&self, left: &Ran, right: &Ran) -> Option<Formula> {
         let mut differences = Vec::new();
         let vars: BTreeSet<&Var> = left.assigned.keys().chain(right.assigned.keys()).collect();
         for &var in vars {
@@ -259,27 +319,20 @@ impl Composer {
         for (one, other) in left.results.iter().zip(&right.results) {
             differences.push(same(one, other)?.negated());
         }
-        let effects = match self.creation {
-            Creation::SameCreator => {
-                let mut parts = Vec::new();
-                for (one, other) in left.effects.iter().zip(&right.effects) {
-                    parts.push(in_order(one, other)?);
-                }
-                Formula::and(parts)
-            }
-            Creation::Anyone => in_some_order(&left.effects.concat(), &right.effects.concat())?,
-        };
-        differences.push(effects.negated());
         Some(Formula::or(differences))
     }
 }
 
-/// Of variables that matter, no two of these are equal.
-fn distinct(made: &BTreeSet<Var>, differ: &Formula, applications: &[Application]) -> Option<Formula> {
+/// Those of some variables that matter.
+fn used(made: &BTreeSet<Var>, differ: &Formula, applications: &[Application]) -> Vec<Var> {
     let mut used = differ.vars();
     let arguments = applications.iter().flat_map(|one| &one.arguments);
     used.extend(arguments.flat_map(|sum| sum.terms()).map(|&(var, _)| var));
-    let used: Vec<Var> = used.intersection(made).copied().collect();
+    used.intersection(made).copied().collect()
+}
+
+/// No two of these are equal.
+fn distinct(used: &[Var]) -> Option<Formula> {
     let mut parts = Vec::new();
     for (at, &one) in used.iter().enumerate() {
         for &other in &used[..at] {
@@ -332,22 +385,31 @@ fn in_order(left: &[Effect], right: &[Effect]) -> Option<Formula> {
     Some(Formula::and(parts))
 }
 
-/// Where the effects are the same but for their order.
-fn in_some_order(left: &[Effect], right: &[Effect]) -> Option<Formula> {
-    let (Some((one, rest)), true) = (left.split_first(), left.len() == right.len()) else {
-        return Some(Formula::of(left.is_empty() && right.is_empty()));
-    };
-    if left.len() > MOST_MATCHED {
-        return in_order(left, right);
+/// The ways in which the effects of one order can be those of the other: for each of ours, the place of theirs.
+fn matchings(ours: &[Effect], theirs: &[Effect]) -> Vec<Vec<usize>> {
+    if ours.len() != theirs.len() {
+        return Vec::new();
     }
-    let mut ways = Vec::new();
-    for (at, other) in right.iter().enumerate() {
-        if one.kind == other.kind {
-            let mut others = right.to_vec();
-            others.remove(at);
-            let here = same(&one.arguments, &other.arguments)?;
-            ways.push(Formula::and([here, in_some_order(rest, &others)?]));
-        }
+    if ours.len() > MOST_MATCHED {
+        return vec![(0..ours.len()).collect()];
     }
-    Some(Formula::or(ways))
+    let mut ways: Vec<Vec<usize>> = vec![Vec::new()];
+    for one in ours {
+        let like =
+            |at: &usize| theirs[*at].kind == one.kind && theirs[*at].made.is_some() == one.made.is_some();
+        let grow = |way: &Vec<usize>| -> Vec<Vec<usize>> {
+            let free = (0..theirs.len()).filter(|at| !way.contains(at) && like(at));
+            free.map(|at| way.iter().copied().chain([at]).collect()).collect()
+        };
+        ways = ways.iter().flat_map(grow).collect();
+    }
+    ways
+}
+
+/// The variable that another one has become.
+fn renamed(sum: &Linear, before: Var) -> Var {
+    match sum.terms() {
+        [(var, 1)] => *var,
+        _ => before,
+    }
 }

@@ -23,4 +23,4 @@ pub use compose::{Creation, Pair, compose};
 pub use mazurka_smt::SolverProgram;
 pub use show::{Names, show_constraint, show_formula, show_literal};
 pub use synthesis::{Constraint, Independence, Settings, Solver, refute, synthesise};
-pub use table::{Described, PairRow, Table};
+pub use table::{DeclaredRow, Described, PairRow, Standing, Table};

@@ -42,6 +42,28 @@ pub struct PairRow {
     pub time: Duration,
 }
 
+/// What is known of a constraint that a program declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It holds in every state.
+    Proved,
+    /// It does not hold: the state that shows it, and how.
+    Refuted(String),
+    /// Neither can be told from the text, for this reason.
+    Open(String),
+}
+
+/// A constraint that a program declares.
+#[derive(Clone, Debug)]
+pub struct DeclaredRow {
+    /// As its source has it.
+    pub text: String,
+    /// Its line, from 1; 0 if it has none.
+    pub line: u32,
+    /// What is known of it.
+    pub standing: Standing,
+}
+
 /// All pairs of blocks that touch something in common, and how many do not.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
@@ -51,6 +73,8 @@ pub struct Table {
     pub pairs: Vec<PairRow>,
     /// How many pairs have nothing in common: they commute always.
     pub apart: usize,
+    /// What the program declares.
+    pub declared: Vec<DeclaredRow>,
 }
 
 impl Table {

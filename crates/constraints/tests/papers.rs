@@ -33,7 +33,7 @@ fn path(condition: Formula, assigned: &[(u32, Linear)], effects: &[(u32, Linear)
         assigned: assigned.iter().map(|(at, sum)| (Var(*at), sum.clone())).collect::<BTreeMap<_, _>>(),
         effects: effects
             .iter()
-            .map(|(kind, sum)| Effect { kind: *kind, arguments: vec![sum.clone()] })
+            .map(|(kind, sum)| Effect { kind: *kind, arguments: vec![sum.clone()], made: None })
             .collect(),
         ..Path::default()
     }

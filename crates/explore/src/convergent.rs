@@ -39,6 +39,7 @@ use crate::frame::Search;
 use crate::livelock::some_go_round;
 use crate::walk::Walk;
 use crate::{Ending, NotExhaustive, Order, Summary};
+use constraints::Partners;
 use guess::{Guesses, Here};
 pub(crate) use intern::pack;
 use records::{Record, RecordId, RecordSet, Records, Sets, members};
@@ -70,6 +71,8 @@ crate::rules::switches! {
         /// `convergent+constraints` lets a process come before the step that it waited for, if others that
         /// commute with that step may enable it; taken out, it does not.
         enabled_by_others,
+        /// `convergent+constraints` needs the partners of who created what it needs; taken out, it does not.
+        need_partners,
         /// `convergent+constraints` puts to sleep by what steps touch; taken out, a step that commutes with a
         /// sleeper's does not wake it.
         wake_by_footprints,
@@ -90,6 +93,7 @@ fn search_with(mut walk: Walk<'_>, constrained: bool) -> Summary {
     let search = ConvergentSearch {
         walk,
         constrained,
+        partners: Partners::default(),
         records: Records::default(),
         sets: Sets::default(),
         renamer: Renamer::default(),
@@ -146,6 +150,10 @@ impl Node {
         self.asleep.iter().find(|sleeper| sleeper.process == process).map(|sleeper| sleeper.step)
     }
 
+    fn waits(&self, process: ProcessId) -> bool {
+        self.waiting.iter().any(|(waiting, _)| *waiting == process)
+    }
+
     /// The process that is being explored.
     fn process(&self) -> ProcessId {
         self.persistent[self.explored.len()]
@@ -156,6 +164,8 @@ struct ConvergentSearch<'a> {
     walk: Walk<'a>,
     /// Whether constraints are asked.
     constrained: bool,
+    /// Whose steps commute but for names.
+    partners: Partners,
     records: Records,
     /// The sets of records that are kept.
     sets: Sets,
@@ -535,7 +545,9 @@ impl ConvergentSearch<'_> {
         !self.walk.options.rules.convergent.wake_needed
             || wakers.into_iter().all(|record| {
                 let process = self.records.get(record).process;
-                process == q || node.persistent.contains(&process)
+                // Who creates a process may differ where steps commute but for names.
+                let born = !self.constrained || node.enabled.contains(process) || node.waits(process);
+                born && (process == q || node.persistent.contains(&process))
             })
     }
 
@@ -548,12 +560,17 @@ impl ConvergentSearch<'_> {
         of_q.for_each(|record| awaited.extend_from_slice(&record.waited_for));
         // A process that waits for we don't know what may be enabled by anybody.
         let anybody = waiting.is_some() && awaited.is_empty();
-        for record in members(below).map(|record| self.records.get(record)) {
+        // What the step of the edge itself creates, its partners may have created.
+        let edge = self.nodes[level].step.filter(|_| self.constrained);
+        for record in members(below).chain(edge).map(|record| self.records.get(record)) {
             let enables = anybody
                 || record.spawned.contains(&q)
                 || awaited.iter().any(|&location| record.writes(location));
             if record.process != q && enables {
                 found.push(record.process);
+                if self.walk.options.rules.convergent.need_partners {
+                    found.extend_from_slice(self.partners.of(record.process));
+                }
             }
         }
     }

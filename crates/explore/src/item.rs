@@ -47,6 +47,14 @@ impl Item {
     pub fn split(self) -> impl Iterator<Item = Item> {
         self.schedules.into_iter().rev().map(|schedule| Item { schedules: vec![schedule] })
     }
+
+    /// So many items at most, of about as many schedules each, in the order in which they are explored.
+    pub(crate) fn parts(&self, most: usize) -> Vec<Item> {
+        let (len, parts) = (self.schedules.len(), self.schedules.len().min(most));
+        let part =
+            |k: usize| Item { schedules: self.schedules[k * len / parts..(k + 1) * len / parts].to_vec() };
+        (0..parts).rev().map(part).collect()
+    }
 }
 
 impl fmt::Display for Item {

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 use mazurka_program::{Access, FailureKind, ProcessId, Run, Stop};
 use mazurka_trace::{HappensBefore, Trace};
@@ -40,11 +41,11 @@ const MOST_STATES: usize = 200_000;
 
 /// How many steps are taken in all to find ends, where states have no names and every one is come to from the
 /// start of the execution.
-const MOST_STEPS: usize = 1_000_000;
+const MOST_STEPS: usize = 10_000_000;
 
 impl Livelocks {
     /// Whether the program can come to an end from where a run is, with everybody going on. The run is where
-    /// it was afterwards.
+    /// it was afterwards. It is given up at a deadline, if there is one.
     ///
     /// # Errors
     /// If the run can't go on.
@@ -53,6 +54,7 @@ impl Livelocks {
         run: &mut dyn Run,
         walked: Walked<'_>,
         stopped: &[Stopped],
+        deadline: Option<Instant>,
     ) -> Result<Livelock, Stop> {
         if stopped.iter().any(|stopped| stopped.by == StoppedBy::Limit) {
             return Ok(Livelock::No);
@@ -60,10 +62,15 @@ impl Livelocks {
         if go_on_alone(run, walked.trace, stopped) || go_round_again(run, walked.trace, stopped)? {
             return Ok(Livelock::Yes);
         }
-        self.decide_by_search(run, walked.trace)
+        self.decide_by_search(run, walked.trace, deadline)
     }
 
-    fn decide_by_search(&mut self, run: &mut dyn Run, trace: &Trace) -> Result<Livelock, Stop> {
+    fn decide_by_search(
+        &mut self,
+        run: &mut dyn Run,
+        trace: &Trace,
+        deadline: Option<Instant>,
+    ) -> Result<Livelock, Stop> {
         let named = state_of(run);
         let is_named = named.is_some();
         let state = named.or_else(|| state_along(run, trace));
@@ -78,8 +85,8 @@ impl Livelocks {
         let decided = match ends {
             true if spins => Livelock::Yes,
             true => Livelock::No,
-            false if is_named => search_for_an_end(run)?,
-            false => search_from_here(run, &mut self.taken)?,
+            false if is_named => search_for_an_end(run, deadline)?,
+            false => search_from_here(run, &mut self.taken, deadline)?,
         };
         run.rewind(depth);
         if let Some(state) = state {
@@ -116,8 +123,8 @@ pub fn livelock<R: Run>(run: &mut R, trace: &Trace) -> bool {
         return false;
     }
     let decided = match stops.all().len() < enabled.len() {
-        true => Livelocks::default().decide_by_search(run, trace),
-        false => Livelocks::default().decide(run, walked, stops.all()),
+        true => Livelocks::default().decide_by_search(run, trace, None),
+        false => Livelocks::default().decide(run, walked, stops.all(), None),
     };
     decided == Ok(Livelock::Yes) && come_back(run, trace).is_ok()
 }
@@ -273,7 +280,7 @@ fn ends_fairly(run: &mut dyn Run, depth: usize) -> Result<bool, Stop> {
 }
 
 /// Looks at all states that can be reached from where a run is, for one in which nobody can go on.
-fn search_for_an_end(run: &mut dyn Run) -> Result<Livelock, Stop> {
+fn search_for_an_end(run: &mut dyn Run, deadline: Option<Instant>) -> Result<Livelock, Stop> {
     let start = run.depth();
     let mut label = Default::default();
     let mut seen = HashSet::new();
@@ -283,7 +290,7 @@ fn search_for_an_end(run: &mut dyn Run) -> Result<Livelock, Stop> {
             if has_ended(run) {
                 return Ok(Livelock::No);
             }
-            if seen.len() > MOST_STATES {
+            if seen.len() > MOST_STATES || is_past(deadline) {
                 return Ok(Livelock::Unknown);
             }
             let steps =
@@ -304,6 +311,10 @@ fn search_for_an_end(run: &mut dyn Run) -> Result<Livelock, Stop> {
     }
 }
 
+fn is_past(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
 /// A state that was reached by a step from another one, by its number.
 struct Reached {
     from: usize,
@@ -312,7 +323,11 @@ struct Reached {
 
 /// As [`search_for_an_end`], where states have no names: they are told by what has changed from where the run is.
 /// The nearest come first, since a run may come to each from its start. `taken` counts the steps.
-fn search_from_here(run: &mut dyn Run, taken: &mut usize) -> Result<Livelock, Stop> {
+fn search_from_here(
+    run: &mut dyn Run,
+    taken: &mut usize,
+    deadline: Option<Instant>,
+) -> Result<Livelock, Stop> {
     let start = run.depth();
     let mut label = Default::default();
     let mut seen = HashSet::from([Vec::new()]);
@@ -345,7 +360,7 @@ fn search_from_here(run: &mut dyn Run, taken: &mut usize) -> Result<Livelock, St
                 reached.push(Reached { from: next, step });
             }
         }
-        if *taken > MOST_STEPS {
+        if *taken > MOST_STEPS || is_past(deadline) {
             return Ok(Livelock::Unknown);
         }
         next += 1;
@@ -368,8 +383,9 @@ impl Walk<'_> {
     /// Whether the execution, in which nobody goes on but those who are stopped, is a livelock. Breaks if the run
     /// can't go on.
     pub fn is_livelock(&mut self) -> ControlFlow<(), bool> {
+        let deadline = self.deadline();
         let Walk { run, trace, order, stops, livelocks, .. } = self;
-        let decided = livelocks.decide(&mut **run, Walked { trace, order }, stops.all());
+        let decided = livelocks.decide(&mut **run, Walked { trace, order }, stops.all(), deadline);
         match decided.and_then(|decided| come_back(&mut **run, trace).map(|()| decided)) {
             Ok(Livelock::Unknown) => self.miss(NotExhaustive::Undecided),
             Ok(decided) => return ControlFlow::Continue(decided == Livelock::Yes),

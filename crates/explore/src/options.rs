@@ -40,6 +40,30 @@ impl Default for Limits {
     }
 }
 
+/// For how many executions items are explored before what is left of them is split.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemSizes {
+    /// The first one: where there are no more, there is nothing to share.
+    pub first: u64,
+    /// Any other.
+    pub later: u64,
+    /// What is left of one is cut into so many at most.
+    pub parts: usize,
+}
+
+impl ItemSizes {
+    /// Of programs whose items are explored by processes: to hand one over takes as long as some hundreds of
+    /// the shortest executions.
+    pub const OF_PROCESSES: ItemSizes = ItemSizes { first: 256, later: 4096, parts: 4 };
+}
+
+impl Default for ItemSizes {
+    fn default() -> ItemSizes {
+        ItemSizes { first: 256, later: 2048, parts: usize::MAX }
+    }
+}
+
 /// What a search is told.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
@@ -53,6 +77,9 @@ pub struct Options {
     pub observe_memory: bool,
     /// What `data-centric` does where processes form cycles.
     pub reduction: Reduction,
+    /// How a search is cut into items that are shared among workers: all the same but in tests.
+    #[doc(hidden)]
+    pub items: ItemSizes,
     /// The repairs that are in force: all but in tests that break them.
     #[doc(hidden)]
     pub rules: Rules,

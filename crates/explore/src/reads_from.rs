@@ -28,7 +28,9 @@
 
 mod consistency;
 mod examine;
+mod locations;
 mod merged;
+mod parts;
 mod past;
 mod tree;
 mod versions;
@@ -36,16 +38,19 @@ mod versions;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use mazurka_program::{Access, AccessKind, Label, Location, ProcessId};
+use mazurka_program::{AccessKind, Location, ProcessId};
 
 use crate::walk::Walk;
 use crate::{Ending, Summary};
 use consistency::Arrangement;
+use locations::{Keys, Known, overwritten_by};
+use parts::Given;
 use past::{Identity, Pasts};
 use tree::{Child, Frozen, Node, NodeKind, Seen, Steps, Way};
 use versions::Memo;
 
 pub(crate) use merged::Classes;
+pub(crate) use parts::ReadsFromSharing;
 
 crate::rules::switches! {
     /// The switches of the search's parts.
@@ -128,7 +133,7 @@ struct ReadsFromSearch<'a> {
     /// Processes that could go on but are to be tried last.
     postponed: Vec<ProcessId>,
     /// What is known of locations.
-    locations: Vec<Known>,
+    keys: Keys,
     /// Up to where the trace is that of the execution examined last.
     shared: usize,
     /// Whether a step was taken since an execution was told of.
@@ -147,34 +152,10 @@ struct ReadsFromSearch<'a> {
     probed: usize,
     steps: Arrangement,
     items: Vec<u32>,
-}
-
-/// What is known of a location, and what was concluded from the contrary.
-#[derive(Clone, Copy, Default)]
-struct Known {
-    /// Somebody writes it without reading it.
-    is_overwritten: bool,
-    is_taken_for_updated: bool,
-    /// Somebody writes it so that it keeps a process waiting.
-    holds_back: bool,
-    is_taken_to_let_go: bool,
-}
-
-/// Notes which locations a step writes without reading them; whether one was taken to be only updated.
-fn note_overwritten(locations: &mut Vec<Known>, label: &Label) -> bool {
-    let mut is_wrong = false;
-    let overwrites = |access: &&Access| matches!(access.kind, AccessKind::Write | AccessKind::Once);
-    for access in label.accesses.iter().filter(overwrites) {
-        let end = (access.first.0 + access.len) as usize;
-        if end > locations.len() {
-            locations.resize(end, Known::default());
-        }
-        for known in &mut locations[access.first.0 as usize..end] {
-            is_wrong |= known.is_taken_for_updated && !known.is_overwritten;
-            known.is_overwritten = true;
-        }
-    }
-    is_wrong
+    /// What the search was given to do, if it is a part of one.
+    given: Given,
+    /// The search goes on until there were so many executions.
+    most: u64,
 }
 
 impl<'a> ReadsFromSearch<'a> {
@@ -188,7 +169,7 @@ impl<'a> ReadsFromSearch<'a> {
             cut: Vec::new(),
             frozen: Vec::new(),
             postponed: Vec::new(),
-            locations: Vec::new(),
+            keys: Keys::default(),
             shared: 0,
             is_new: false,
             unfit: None,
@@ -200,9 +181,12 @@ impl<'a> ReadsFromSearch<'a> {
             probed: usize::MAX,
             steps: Arrangement::default(),
             items: Vec::new(),
+            given: Given::default(),
+            most: u64::MAX,
         }
     }
 
+    /// Goes on from the present configuration until there were so many executions, or nothing is left.
     fn run(&mut self) -> ControlFlow<()> {
         loop {
             self.go_on()?;
@@ -219,9 +203,22 @@ impl<'a> ReadsFromSearch<'a> {
             if self.walk.progress_due {
                 self.report()?;
             }
-            let Some(child) = self.next_child() else { return ControlFlow::Continue(()) };
-            self.follow(child)?;
+            if self.walk.counts.executions() >= self.most || !self.go_to_next()? {
+                return ControlFlow::Continue(());
+            }
         }
+    }
+
+    /// Goes to the next configuration, if there is one.
+    fn go_to_next(&mut self) -> ControlFlow<(), bool> {
+        if let Some(child) = self.next_child() {
+            self.follow(child)?;
+        } else if let Some(child) = self.given.next() {
+            self.follow_given(child)?;
+        } else {
+            return ControlFlow::Continue(false);
+        }
+        ControlFlow::Continue(true)
     }
 
     fn give_up(&mut self, unfit: Unfit) -> ControlFlow<()> {
@@ -233,8 +230,9 @@ impl<'a> ReadsFromSearch<'a> {
         let behind = |node: &Node| (node.known - node.children.len().min(node.known - 1) - 1, node.known);
         let branches: Vec<(usize, usize)> = self.stack.iter().map(behind).collect();
         self.walk.report_progress(branches.into_iter())?;
+        // What is noted is never by the clock, for the report says how much it was.
         let memory = self.memory();
-        self.walk.note_memory(memory)
+        self.walk.look_at_memory(memory)
     }
 
     /// Bytes held.
@@ -248,12 +246,17 @@ impl<'a> ReadsFromSearch<'a> {
         let of_node = |node: &Node| {
             size_of::<Node>() + node.seen.memory() + node.children.iter().map(of_child).sum::<usize>()
         };
-        self.pasts.memory() + self.memo.memory() + self.stack.iter().map(of_node).sum::<usize>()
+        self.pasts.memory()
+            + self.memo.memory()
+            + self.keys.memory()
+            + self.stack.iter().map(of_node).sum::<usize>()
     }
 
-    /// Takes the next child of the last node that has one.
+    /// Takes the next child of the last node that has one, within this part of the search.
     fn next_child(&mut self) -> Option<Child> {
-        while let Some(node) = self.stack.last_mut() {
+        while self.stack.len() > self.given.depth()
+            && let Some(node) = self.stack.last_mut()
+        {
             match node.children.pop() {
                 Some(child) => return Some(child),
                 None => self.stack.pop(),
@@ -309,7 +312,9 @@ impl<'a> ReadsFromSearch<'a> {
     fn take(&mut self, process: ProcessId, choice: u32) -> ControlFlow<()> {
         self.walk.step(process, choice)?;
         let at = self.walk.trace.len() - 1;
-        self.pasts.enter(&self.walk.trace, self.walk.run.names().len());
+        let (run, label) = self.walk.run_and_label();
+        self.keys.meet_step(run, label);
+        self.pasts.enter(&self.walk.trace, self.walk.run.names().len(), &self.keys);
         let is_plain =
             self.reads_what_it_must(at) || self.is_the_same_everywhere(at) && self.touches_one(at).is_some();
         self.plain.push(is_plain);
@@ -325,8 +330,9 @@ impl<'a> ReadsFromSearch<'a> {
         if self.walk.label().accesses.iter().any(|access| access.kind == AccessKind::Send) {
             return self.give_up(Unfit::Sends);
         }
-        let ReadsFromSearch { walk, locations, .. } = self;
-        let is_wrong = walk.options.rules.reads_from.overwrite && note_overwritten(locations, walk.label());
+        let ReadsFromSearch { walk, keys, .. } = self;
+        let overwritten = overwritten_by(walk.label());
+        let is_wrong = walk.options.rules.reads_from.overwrite && keys.note_overwritten(&overwritten);
         if is_wrong { self.begin_again() } else { ControlFlow::Continue(()) }
     }
 
@@ -347,11 +353,8 @@ impl<'a> ReadsFromSearch<'a> {
     }
 
     fn known(&mut self, location: Location) -> &mut Known {
-        let at = location.0 as usize;
-        if at >= self.locations.len() {
-            self.locations.resize(at + 1, Known::default());
-        }
-        &mut self.locations[at]
+        self.keys.meet(&mut *self.walk.run, location);
+        self.keys.known(location)
     }
 
     /// Some write of a location keeps a process waiting for it.
@@ -414,9 +417,7 @@ impl<'a> ReadsFromSearch<'a> {
                 let schedule: Vec<_> = (0..depth).map(|k| (trace.process(k), trace.choice(k))).collect();
                 let freezes = Some(Frozen { process, location });
                 let Some(node) = self.stack.last_mut() else { return ControlFlow::Break(()) };
-                let way = Way::Told(schedule);
-                node.children.push(Child { way, cut, event: None, choice: 0, freezes });
-                node.known += 1;
+                node.add(Child { way: Way::Told(schedule), cut, event: None, choice: 0, freezes });
             }
         }
         self.advance(process);
@@ -469,7 +470,8 @@ impl<'a> ReadsFromSearch<'a> {
         });
         let (cut, frozen) = (self.cut.clone(), self.frozen.iter().copied().collect());
         let children = Vec::new();
-        self.stack.push(Node { cut, process, kind, frozen, seen, children, known: 1, is_examined: false });
+        let (is_examined, common) = (false, None);
+        self.stack.push(Node { cut, process, kind, frozen, seen, children, known: 1, is_examined, common });
     }
 
     /// A process that waits, though it could have gone on after some of the events there are.

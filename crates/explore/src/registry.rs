@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use mazurka_program::{Footprints, Run};
 
+use crate::sharing::{Sharing, WithSharing};
 use crate::walk::Walk;
 use crate::{Published, Rules, Summary};
 use crate::{
@@ -228,6 +229,28 @@ impl Algorithm {
 
     pub(crate) fn is_ordered(self) -> bool {
         self.entry().ordered
+    }
+
+    /// Whether several workers can share a search by it ([`explore_jobs`](crate::explore_jobs)).
+    pub fn can_be_shared(self) -> bool {
+        struct Nothing;
+        impl WithSharing for Nothing {
+            type Output = ();
+
+            fn with<S: Sharing>(self) {}
+        }
+        self.with_sharing(Nothing).is_some()
+    }
+
+    /// Does something with the way in which searches by it are shared; nothing if they can't be.
+    pub(crate) fn with_sharing<W: WithSharing>(self, what: W) -> Option<W::Output> {
+        match self {
+            Algorithm::Naive => Some(what.with::<naive::NaiveSharing>()),
+            Algorithm::WakeUp => Some(what.with::<wake_up::WakeUpSharing>()),
+            Algorithm::ReadsFrom => Some(what.with::<reads_from::ReadsFromSharing>()),
+            Algorithm::Random => Some(what.with::<random::RandomSharing>()),
+            _ => None,
+        }
     }
 
     pub(crate) fn search(self, walk: Walk<'_>) -> Summary {

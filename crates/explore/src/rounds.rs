@@ -146,10 +146,12 @@ impl Stops {
         let own = walked.trace.positions(process);
         let Some(&last) = own.last() else { return Ok(None) };
         let last = last as usize;
-        let known = if rules.alone { walked.known_to_others(process, last) } else { 0 };
+        // Found out when it is asked first: most who come to a place again have gone no round.
+        let mut known = if rules.alone { None } else { Some(0) };
         let (mut own_round, mut came_back) = (None, Vec::new());
         let Some(rounds) = run.rounds() else { return Ok(None) };
         rounds.rounds(process, own, &mut |round| {
+            let known = *known.get_or_insert_with(|| walked.known_to_others(process, last));
             let is_alone = own.len().checked_sub(round.alone).is_some_and(|before| known <= before);
             if (round.restored || !rules.restored) && is_alone {
                 own_round = Some(StoppedBy::OwnRound(round.steps));

@@ -21,6 +21,7 @@
 //! candidates there are. Why they are enough is in docs/soundness.md.
 
 mod accept;
+pub(crate) mod estimate;
 mod glance;
 mod known;
 mod rank;
@@ -32,8 +33,9 @@ use std::ops::ControlFlow;
 use mazurka_program::{self as program, ProcessId, Schedule};
 
 use crate::frame::Search;
+use crate::sharing::{Cut, Next, Sharing};
 use crate::walk::Walk;
-use crate::{Ending, Explored, Item, NotExhaustive, Summary};
+use crate::{Algorithm, Ending, Explored, Item, NotExhaustive, Options, Summary};
 
 use accept::{Candidate, Child, Cuts, Examiner};
 use rank::Ranks;
@@ -82,7 +84,39 @@ pub(crate) fn search(walk: Walk<'_>) -> Summary {
 /// Runs the schedules of an item, and what they lead to, until there were so many executions. What is left
 /// then is an item again.
 pub(crate) fn search_item(walk: Walk<'_>, item: Item, most: u64) -> Explored {
-    let mut search = WakeUpSearch {
+    let mut search = begin(walk, item, most);
+    // A search that ends early has noted why.
+    let is_over = search.run().is_break() | search.note_memory().is_break();
+    let rest = if is_over { Item::default() } else { search.rest() };
+    Explored { summary: search.walk.summary(), is_over, rest }
+}
+
+/// Parts are [items](Item): lists of schedules.
+#[derive(Default)]
+pub(crate) struct WakeUpSharing;
+
+impl Sharing for WakeUpSharing {
+    const ALGORITHM: Algorithm = Algorithm::WakeUp;
+    type Part = Item;
+    type Found = ();
+
+    fn whole(_: &Options) -> Item {
+        Item::whole()
+    }
+
+    fn explore(walk: Walk<'_>, part: Item, most: u64) -> Cut<Item, ()> {
+        let parts = walk.options.items.parts;
+        let Explored { summary, is_over, rest } = search_item(walk, part, most);
+        Cut { summary, is_over, rest: rest.parts(parts), found: () }
+    }
+
+    fn put_in(&mut self, (): ()) -> Next<Item> {
+        Next::With(Vec::new())
+    }
+}
+
+fn begin(walk: Walk<'_>, item: Item, most: u64) -> WakeUpSearch<'_> {
+    WakeUpSearch {
         ranks: Ranks::new(walk.options.order),
         walk,
         given: item.schedules,
@@ -96,11 +130,7 @@ pub(crate) fn search_item(walk: Walk<'_>, item: Item, most: u64) -> Explored {
         candidates: Vec::new(),
         children: Vec::new(),
         examiner: Examiner::default(),
-    };
-    // A search that ends early has noted why.
-    let is_over = search.run().is_break() | search.note_memory().is_break();
-    let rest = if is_over { Item::default() } else { search.rest() };
-    Explored { summary: search.walk.summary(), is_over, rest }
+    }
 }
 
 struct WakeUpSearch<'a> {
@@ -137,13 +167,7 @@ impl<'a> Search<'a> for WakeUpSearch<'a> {
             let Some(share) = self.todo.pop(&mut self.schedule).or_else(|| self.begin_given(share)) else {
                 break;
             };
-            let ending = self.execute()?;
-            // Guards can be asked about only as long as the run stands at the end.
-            self.collect();
-            let Walk { stops, .. } = &self.walk;
-            self.examiner.begin(&self.walk, ending, self.schedule.len(), stops.all());
-            self.find_sleepers(ending)?;
-            self.find_children()?;
+            self.visit()?;
             self.push_children(share);
             if self.walk.counts.executions().is_multiple_of(BETWEEN_NOTES) {
                 self.note_memory()?;
@@ -165,6 +189,31 @@ impl WakeUpSearch<'_> {
         self.unresolved = schedule.steps;
         self.unresolved.reverse();
         Some(share)
+    }
+
+    /// Runs the execution that the schedule leads to, and finds its children.
+    fn visit(&mut self) -> ControlFlow<()> {
+        let ending = self.execute()?;
+        self.ranks.meet(self.walk.run.names());
+        let unknown = self.sleepers.find_wakers(&self.walk.trace, &self.walk.order);
+        (self.examiner.settled, self.examiner.waker) = (self.schedule.len(), None);
+        if unknown.is_none() {
+            self.examiner.find_waker(&self.walk, &self.ranks, &self.sleepers);
+        }
+        // Who waits, and for what, can be asked only as long as the run stands at the end.
+        self.collect();
+        if !self.candidates.is_empty() {
+            self.examiner.begin(&self.walk, &self.ranks, ending);
+        }
+        if let Some(node) = unknown {
+            self.find_sleepers(node)?;
+            self.examiner.find_waker(&self.walk, &self.ranks, &self.sleepers);
+        }
+        self.check_last_waker(ending)?;
+        self.find_children()?;
+        // The one that has most in common with this execution comes last.
+        self.children.sort_unstable_by_key(|child| (child.i, child.cut));
+        ControlFlow::Continue(())
     }
 
     /// Finds the processes of a schedule that was given, as far as they have been met.
@@ -256,16 +305,23 @@ impl WakeUpSearch<'_> {
         }
     }
 
-    /// Finds out who slept along the execution. The last to wake somebody must be the last step of the
-    /// schedule: if it is not, labels are not what they should be.
-    fn find_sleepers(&mut self, ending: Ending) -> ControlFlow<()> {
-        while let Some(node) = self.sleepers.find_wakers(&self.walk.trace, &self.walk.order) {
+    /// Finds out who slept along the execution, by the run: first at this node.
+    fn find_sleepers(&mut self, node: usize) -> ControlFlow<()> {
+        let mut unknown = Some(node);
+        while let Some(node) = unknown {
             let run = self.walk.run_at(node);
             if let Err(stop) = run.and_then(|run| self.sleepers.run_at(node, run)) {
                 self.walk.note(stop);
                 return ControlFlow::Break(());
             }
+            unknown = self.sleepers.find_wakers(&self.walk.trace, &self.walk.order);
         }
+        ControlFlow::Continue(())
+    }
+
+    /// The last to wake somebody must be the last step of the schedule: if it is not, labels are not what they
+    /// should be.
+    fn check_last_waker(&mut self, ending: Ending) -> ControlFlow<()> {
         let expected = self.schedule.len().checked_sub(1);
         if self.sleepers.last_waker() != expected && ending != Ending::Cut && self.walk.is_sound() {
             let error = "wake-up came to an execution that another schedule leads to";
@@ -278,8 +334,9 @@ impl WakeUpSearch<'_> {
     /// the last positions first, what the run has to be asked for.
     fn find_children(&mut self) -> ControlFlow<()> {
         self.children.clear();
-        self.ranks.meet(self.walk.run.names());
-        self.examiner.find_waker(&self.walk, &self.ranks, &self.sleepers);
+        if self.candidates.is_empty() {
+            return ControlFlow::Continue(());
+        }
         self.candidates.sort_unstable_by_key(|candidate| (std::cmp::Reverse(candidate.i), candidate.process));
         for by_run in [!self.walk.is_on_trace(), true] {
             let mut undecided = Vec::new();
@@ -308,14 +365,28 @@ impl WakeUpSearch<'_> {
     }
 
     /// The candidates: of each pair of an event and a process, where the process's step may come instead of
-    /// the event.
+    /// the event. Those that can be seen to be none are left out.
     fn collect(&mut self) {
         let Walk { run, trace, order, options, .. } = &self.walk;
+        let (ranks, waker) = (&self.ranks, self.examiner.waker);
         let candidates = &mut self.candidates;
         candidates.clear();
+        let mut add = |mut candidate: Candidate| {
+            if !glance::is_hopeless(trace, order, ranks, waker, &mut candidate) {
+                candidates.push(candidate);
+            }
+        };
         let rules = &options.rules.wake_up;
-        for race in order.races_from(0) {
+        let special = || trace.special().iter().map(|&k| k as usize);
+        // Others have no cut behind the last waker.
+        let settled = waker.unwrap_or(0);
+        let old = special().take_while(|&j| j < settled).flat_map(|j| order.races(j));
+        for race in old.chain(order.races_from(settled)) {
             let (i, j) = (race.first as usize, race.second as usize);
+            let process = trace.process(j);
+            if glance::leaves_out(trace, order, waker, i, process) {
+                continue;
+            }
             let disables = trace
                 .guard(j)
                 .is_some_and(|guard| trace.writes(i, guard.location) && !run.guard_holds_at(guard.id, i + 1));
@@ -323,35 +394,42 @@ impl WakeUpSearch<'_> {
             let cuts = match () {
                 () if disables && rules.guard_cuts => Cuts::From(from),
                 () if !race.immediate => continue,
-                () if trace.varies(j) && rules.early_outcomes && self.ranks.separates_outcomes() => {
+                () if trace.varies(j) && rules.early_outcomes && ranks.separates_outcomes() => {
                     Cuts::From(from)
                 }
                 () if trace.varies(j) && rules.varying_cuts => Cuts::From(j),
                 () => Cuts::At(j),
             };
             let second = Some(j).filter(|&j| !(disables && trace.varies(j)));
-            candidates.push(Candidate { i, process: trace.process(j), second, cuts });
+            add(Candidate { i, process, second, cuts });
         }
         self.walk.each_waiting_race(|i, process| {
             let from = trace.previous(process).map_or(i, |before| before.max(i));
-            candidates.push(Candidate { i, process, second: None, cuts: Cuts::From(from) });
+            add(Candidate { i, process, second: None, cuts: Cuts::From(from) });
         });
-        for i in (0..trace.len()).filter(|&i| trace.alternatives(i) > 1 && rules.outcomes) {
-            candidates.push(Candidate { i, process: trace.process(i), second: Some(i), cuts: Cuts::From(i) });
+        for i in special().filter(|&i| trace.alternatives(i) > 1 && rules.outcomes) {
+            add(Candidate { i, process: trace.process(i), second: Some(i), cuts: Cuts::From(i) });
         }
     }
 
+    /// The schedule that leads to a child of the present execution: the steps that it has in common with this
+    /// one's schedule, and the others.
+    fn schedule_of(&self, child: &Child) -> (&[Step], impl Iterator<Item = Step> + '_) {
+        let (i, cut, trace) = (child.i, child.cut, &self.walk.trace);
+        let same = i.min(self.schedule.len());
+        let rest = self.walk.order.unordered(i, i + 1).take_while(move |&k| k < cut);
+        let rest = (same..i).chain(rest).map(|k| (trace.process(k), trace.choice(k)));
+        (&self.schedule[..same], rest.chain([child.g]))
+    }
+
     fn push_children(&mut self, share: f64) {
-        let trace = &self.walk.trace;
-        let order = &self.walk.order;
-        // The one that has most in common with this execution comes next.
-        self.children.sort_unstable_by_key(|child| (child.i, child.cut));
         let share = share / (self.children.len() + 1) as f64;
         self.behind += share;
+        let mut todo = std::mem::take(&mut self.todo);
         for child in &self.children {
-            let rest = order.unordered(child.i, child.i + 1).take_while(|&k| k < child.cut);
-            let y = (0..child.i).chain(rest).map(|k| (trace.process(k), trace.choice(k)));
-            self.todo.push(y.chain([child.g]), share);
+            let (same, rest) = self.schedule_of(child);
+            todo.push(same, rest, share);
         }
+        self.todo = todo;
     }
 }

@@ -183,6 +183,11 @@ impl<'a> Walk<'a> {
         &self.label
     }
 
+    /// The run, and what the step did that it took last.
+    pub fn run_and_label(&mut self) -> (&mut dyn Run, &Label) {
+        (&mut *self.run, &self.label)
+    }
+
     /// The run can't go on.
     pub fn note(&mut self, stop: Stop) {
         match stop {

@@ -5,11 +5,13 @@ mod toy;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
 
 use mazurka_explore::{
     Beginning, Counts, DoneItem, Ending, ItemPlace, Jobs, Ledger, Limits, Monitor, NotExhaustive, OpenItem,
-    Options, Order, Summary, explore_jobs_from,
+    Options, Order, StretchEnd, Summary, explore_jobs_from, explore_stretch,
 };
+use mazurka_program::Program;
 use mazurka_trace::Trace;
 use toy::{Op::*, Toy, ToyRun};
 
@@ -49,7 +51,7 @@ impl Ledger<Seen> for Few {
         Ok(())
     }
 
-    fn begin_again(&mut self) -> Result<(), String> {
+    fn begin_again(&mut self, _: Option<&OpenItem>) -> Result<(), String> {
         unreachable!("nothing is found out of a toy")
     }
 }
@@ -70,7 +72,8 @@ impl Few {
         most: usize,
     ) -> Ended {
         self.most = most;
-        let beginning = Beginning { open: self.open.values().cloned().collect(), done: self.done.clone() };
+        let (open, done) = (self.open.values().cloned().collect(), self.done.clone());
+        let beginning = Beginning { found_out: Vec::new(), open, done };
         let mut executions = 0;
         let jobs = Jobs {
             workers,
@@ -135,4 +138,61 @@ fn what_was_missed_on_the_way_is_not_forgotten() {
     let (summary, executions) = ends_the_same(&program, &options, None, 3);
     assert_eq!(summary.not_exhaustive, Some(NotExhaustive::Depth(11)));
     assert_eq!((summary.counts.cut, summary.counts.complete), (executions, 0));
+}
+
+/// A search in stretches, which are taken in any order, left anywhere, cut anywhere and halted: put together
+/// by their places, and gone on with from the first that ends it, they are the search of one worker.
+fn in_stretches(program: &Toy, options: &Options, ends_at: Option<u32>, seed: usize) -> Ended {
+    let mut random = seed;
+    let mut draw = |most: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % most
+    };
+    let mut left = vec![Beginning::<Seen>::whole().open];
+    let (mut done, mut end): (Vec<DoneItem<Seen>>, Option<OpenItem>) = (Vec::new(), None);
+    while !left.is_empty() {
+        let items = left.swap_remove(draw(left.len()));
+        let (first, most, mut times) = (items[0].place.clone(), draw(4), 0);
+        let mut enough = || {
+            times += 1;
+            times > most
+        };
+        let (monitor, halt) = (|| Seen { executions: 0, ends_at }, AtomicBool::new(draw(5) == 0));
+        let stretch = explore_stretch(
+            program,
+            options,
+            items,
+            &monitor,
+            &mut || program.begin_again(),
+            &mut enough,
+            &halt,
+        );
+        assert!(stretch.done.first().is_none_or(|item| item.place == first));
+        let places =
+            stretch.done.iter().map(|item| &item.place).chain(stretch.left.iter().map(|item| &item.place));
+        assert!(places.is_sorted(), "what is left comes after what is done");
+        done.extend(stretch.done);
+        let size = 1 + draw(3);
+        left.extend(stretch.left.chunks(size).map(<[OpenItem]>::to_vec));
+        if let StretchEnd::Over(item) = stretch.end
+            && end.as_ref().is_none_or(|end| item.place < end.place)
+        {
+            left.retain(|items| items[0].place < item.place);
+            end = Some(item);
+        }
+    }
+    done.retain(|item| end.as_ref().is_none_or(|end| item.place < end.place));
+    let open = end.into_iter().map(|end| (end.place.clone(), end)).collect();
+    Few { most: 0, open, done }.go_on(program, options, 1, ends_at, 0)
+}
+
+#[test]
+fn a_search_in_stretches_ends_the_same() {
+    let program = Toy(vec![vec![Update(0); 4]; 3]);
+    for (seed, ends_at) in [(1, None), (2, None), (3, Some(2)), (4, Some(2)), (5, Some(1)), (6, Some(0))] {
+        let order = if seed == 2 { Order::Shuffled(7) } else { Order::Natural };
+        let options = Options { order, ..Options::default() };
+        let expected = Few::new().go_on(&program, &options, 1, ends_at, usize::MAX);
+        assert_eq!(in_stretches(&program, &options, ends_at, seed), expected, "{seed} {ends_at:?}");
+    }
 }

@@ -1,4 +1,6 @@
 //! Frames: a body with its length and its checksum, and the numbers and texts within.
+//!
+//! What is in items and results is bytes to the journal; who writes them may use the same means.
 
 /// No body is longer than this: a length that was damaged must not fill the memory.
 const MOST: usize = 1 << 30;
@@ -29,7 +31,7 @@ fn crc32c(bytes: &[u8]) -> u32 {
 }
 
 /// A frame around a body; none if the body is too long to be read again.
-pub(crate) fn framed(body: &[u8]) -> Option<Vec<u8>> {
+pub fn framed(body: &[u8]) -> Option<Vec<u8>> {
     let length = u32::try_from(body.len()).ok().filter(|_| body.len() <= MOST)?;
     let mut frame = Vec::with_capacity(HEAD + body.len());
     frame.extend(length.to_le_bytes());
@@ -39,7 +41,7 @@ pub(crate) fn framed(body: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Takes the body of the first frame off some bytes; none if there is no whole and sound one.
-pub(crate) fn take_frame<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+pub fn take_frame<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (checksum, rest) = rest.split_first_chunk::<4>()?;
     let length = u32::from_le_bytes(*length) as usize;
@@ -52,7 +54,7 @@ pub(crate) fn take_frame<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// Adds a number: seven bits a byte, the lowest first.
-pub(crate) fn put_number(body: &mut Vec<u8>, mut number: u64) {
+pub fn put_number(body: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         body.push(number as u8 | 0x80);
         number >>= 7;
@@ -61,13 +63,13 @@ pub(crate) fn put_number(body: &mut Vec<u8>, mut number: u64) {
 }
 
 /// Adds bytes, with their number before them.
-pub(crate) fn put_bytes(body: &mut Vec<u8>, bytes: &[u8]) {
+pub fn put_bytes(body: &mut Vec<u8>, bytes: &[u8]) {
     put_number(body, bytes.len() as u64);
     body.extend(bytes);
 }
 
 /// Takes a number.
-pub(crate) fn take_number(body: &mut &[u8]) -> Option<u64> {
+pub fn take_number(body: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
         let (&byte, rest) = body.split_first()?;
@@ -82,7 +84,7 @@ pub(crate) fn take_number(body: &mut &[u8]) -> Option<u64> {
 }
 
 /// Takes bytes.
-pub(crate) fn take_bytes<'a>(body: &mut &'a [u8]) -> Option<&'a [u8]> {
+pub fn take_bytes<'a>(body: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = usize::try_from(take_number(body)?).ok()?;
     let (bytes, rest) = body.split_at_checked(length)?;
     *body = rest;

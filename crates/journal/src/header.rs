@@ -61,7 +61,8 @@ impl Header {
             .collect()
     }
 
-    pub(crate) fn encoded(&self) -> Vec<u8> {
+    /// The header as bytes.
+    pub fn encoded(&self) -> Vec<u8> {
         let mut body = Vec::new();
         put_number(&mut body, self.fields.len() as u64);
         for (name, value) in &self.fields {
@@ -71,7 +72,8 @@ impl Header {
         body
     }
 
-    pub(crate) fn decoded(mut body: &[u8]) -> Option<Header> {
+    /// The header that these bytes are of, if they are of one.
+    pub fn decoded(mut body: &[u8]) -> Option<Header> {
         let text = |body: &mut &[u8]| String::from_utf8(take_bytes(body)?.to_vec()).ok();
         let mut header = Header::new();
         for _ in 0..take_number(&mut body)? {

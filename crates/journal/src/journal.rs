@@ -11,7 +11,10 @@ use crate::frame::{framed, take_frame};
 use crate::record::Record;
 use crate::{Header, ItemId};
 
-const MAGIC: &[u8] = b"mazurka journal 1\n";
+/// What a journal of any format begins with; its number follows, and the end of the line.
+const MAGIC: &[u8] = b"mazurka journal ";
+/// The format that is written and read here.
+const FORMAT: &[u8] = b"2";
 
 /// What was written is on the disk after so long at most.
 const SYNC: Duration = Duration::from_secs(1);
@@ -31,6 +34,7 @@ pub struct Journal {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Contents {
     generation: u64,
+    known: Vec<u8>,
     next: u64,
     open: BTreeMap<ItemId, Vec<u8>>,
     totals: Option<Vec<u8>>,
@@ -44,6 +48,8 @@ pub struct Recovered {
     pub header: Header,
     /// How often it has begun again.
     pub generation: u64,
+    /// What was known when it began again last; nothing at first.
+    pub known: Vec<u8>,
     /// What the last checkpoint said of all before it, if there was one.
     pub totals: Option<Vec<u8>>,
     /// The results of all commits since.
@@ -59,6 +65,8 @@ pub enum JournalError {
     Io(&'static str, io::Error),
     /// The file is something else, or was damaged where it says what it is.
     NotAJournal,
+    /// The file is a journal of this other format.
+    OtherFormat(String),
     /// Another process has it.
     InUse,
     /// A record would have been too long to be read again.
@@ -69,9 +77,12 @@ impl fmt::Display for JournalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             JournalError::Io(doing, error) => write!(f, "the journal can't be {doing}: {error}"),
-            JournalError::NotAJournal => {
-                f.write_str("not a journal of this version of mazurka, or its beginning is damaged")
-            }
+            JournalError::NotAJournal => f.write_str("this is not a journal, or its beginning is damaged"),
+            JournalError::OtherFormat(format) => write!(
+                f,
+                "this is a journal of format {format}, which another version of mazurka wrote; go on with that one, \
+                 or begin the search again"
+            ),
             JournalError::InUse => f.write_str("another process is writing this journal"),
             JournalError::TooLong => f.write_str("a record of the journal would be longer than 1 GiB"),
         }
@@ -106,7 +117,7 @@ impl Journal {
         if doing("created", place.metadata())?.len() > 0 {
             return Err(JournalError::Io("created", io::ErrorKind::AlreadyExists.into()));
         }
-        let record = Record::Beginning { generation, items: items.to_vec() };
+        let record = Record::Beginning { generation, known: Vec::new(), items: items.to_vec() };
         let bytes = beginning(header, &record)?;
         let mut journal = Journal {
             path: path.to_owned(),
@@ -133,7 +144,7 @@ impl Journal {
         }
         let mut bytes = Vec::new();
         doing("read", file.read_to_end(&mut bytes))?;
-        let mut rest = bytes.strip_prefix(MAGIC).ok_or(JournalError::NotAJournal)?;
+        let mut rest = after_magic(&bytes)?;
         let header = take_frame(&mut rest).and_then(Header::decoded).ok_or(JournalError::NotAJournal)?;
         let contents = Contents::read(&mut rest);
         // A journal without any record was cut while it was begun: there is nothing to go on with.
@@ -143,10 +154,11 @@ impl Journal {
         let mut journal =
             Journal { path: path.to_owned(), file, length, header, synced: Instant::now(), contents };
         journal.cut_to(length)?;
-        let Contents { generation, totals, results, .. } = &mut journal.contents;
+        let Contents { generation, known, totals, results, .. } = &mut journal.contents;
         let recovered = Recovered {
             header: journal.header.clone(),
             generation: *generation,
+            known: known.clone(),
             totals: totals.take(),
             results: std::mem::take(results),
             cut,
@@ -184,12 +196,17 @@ impl Journal {
         Ok((first..self.contents.next).map(ItemId).collect())
     }
 
-    /// The search begins again: what came before is void.
+    /// The search begins again: what came before is void, but for what is known by now.
     ///
     /// # Errors
     /// If it can't be written.
-    pub fn begin_again(&mut self, generation: u64, items: &[Vec<u8>]) -> Result<(), JournalError> {
-        self.add(Record::Beginning { generation, items: items.to_vec() })
+    pub fn begin_again(
+        &mut self,
+        generation: u64,
+        known: &[u8],
+        items: &[Vec<u8>],
+    ) -> Result<(), JournalError> {
+        self.add(Record::Beginning { generation, known: known.to_vec(), items: items.to_vec() })
     }
 
     /// Makes the file short: one record in the place of all, with the totals of all commits so far.
@@ -198,8 +215,9 @@ impl Journal {
     /// If it can't be written; the journal is as it was then.
     pub fn checkpoint(&mut self, totals: &[u8]) -> Result<(), JournalError> {
         let Contents { generation, next, .. } = self.contents;
-        let (totals, open) = (totals.to_vec(), self.open_items());
-        let bytes = beginning(&self.header, &Record::Checkpoint { generation, next, totals, open })?;
+        let (known, totals, open) = (self.contents.known.clone(), totals.to_vec(), self.open_items());
+        let record = Record::Checkpoint { generation, known, next, totals, open };
+        let bytes = beginning(&self.header, &record)?;
         self.file = replaced(&self.path, &bytes)?;
         self.length = bytes.len() as u64;
         Ok(())
@@ -273,8 +291,8 @@ impl Contents {
 
     fn apply(&mut self, record: Record) {
         match record {
-            Record::Beginning { generation, items } => {
-                *self = Contents { generation, next: self.next, ..Contents::default() };
+            Record::Beginning { generation, known, items } => {
+                *self = Contents { generation, known, next: self.next, ..Contents::default() };
                 self.add_items(items);
             }
             Record::Commit { item, result, items } => {
@@ -282,9 +300,9 @@ impl Contents {
                 self.results.push(result);
                 self.add_items(items);
             }
-            Record::Checkpoint { generation, next, totals, open } => {
-                let open = open.into_iter().collect();
-                *self = Contents { generation, next, open, totals: Some(totals), results: Vec::new() };
+            Record::Checkpoint { generation, known, next, totals, open } => {
+                let (open, totals) = (open.into_iter().collect(), Some(totals));
+                *self = Contents { generation, known, next, open, totals, results: Vec::new() };
             }
         }
     }
@@ -297,9 +315,22 @@ impl Contents {
     }
 }
 
+/// What follows the first line of a journal, which says that it is one, and of which format.
+fn after_magic(bytes: &[u8]) -> Result<&[u8], JournalError> {
+    let rest = bytes.strip_prefix(MAGIC).ok_or(JournalError::NotAJournal)?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    match rest.split_at(digits) {
+        (FORMAT, [b'\n', rest @ ..]) => Ok(rest),
+        (other @ [_, ..], [b'\n', ..]) => {
+            Err(JournalError::OtherFormat(String::from_utf8_lossy(other).into_owned()))
+        }
+        _ => Err(JournalError::NotAJournal),
+    }
+}
+
 /// The bytes of a file with one record.
 fn beginning(header: &Header, record: &Record) -> Result<Vec<u8>, JournalError> {
-    let mut bytes = MAGIC.to_vec();
+    let mut bytes = [MAGIC, FORMAT, b"\n"].concat();
     for body in [header.encoded(), record.encoded()] {
         bytes.extend(framed(&body).ok_or(JournalError::TooLong)?);
     }

@@ -9,13 +9,13 @@
 //! The file, in the order in which it is read (`frame` has the frames, `record` what is in them):
 //!
 //! ```text
-//! file       = "mazurka journal 1\n", frame of a header, { frame of a record }
+//! file       = "mazurka journal 2\n", frame of a header, { frame of a record }
 //! frame      = length of the body (4 bytes), its CRC-32C (4 bytes), body
 //! header     = what the search is, as names with values: all of them must agree for it to go on
 //! record     = beginning | commit | checkpoint
-//! beginning  = generation, items: what came before is void
+//! beginning  = generation, what is known by now, items: what came before is void
 //! commit     = item, result, items that it leaves behind
-//! checkpoint = generation, totals, open items: stands for all that came before
+//! checkpoint = generation, what is known, totals, open items: stands for all that came before
 //! ```
 //!
 //! Items are numbered in the order in which they are in the file. Frames are only ever added at its end, so
@@ -44,7 +44,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod frame;
+pub mod frame;
 mod header;
 mod journal;
 mod record;

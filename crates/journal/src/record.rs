@@ -9,12 +9,12 @@ pub struct ItemId(pub u64);
 /// What a frame says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
-    /// The search begins, or begins again: items and results before this are void.
-    Beginning { generation: u64, items: Vec<Vec<u8>> },
+    /// The search begins, or begins again: items and results before this are void. What is known by now stays.
+    Beginning { generation: u64, known: Vec<u8>, items: Vec<Vec<u8>> },
     /// An item is done.
     Commit { item: ItemId, result: Vec<u8>, items: Vec<Vec<u8>> },
     /// All that came before in one record. Items to come are numbered from `next` on.
-    Checkpoint { generation: u64, next: u64, totals: Vec<u8>, open: Vec<(ItemId, Vec<u8>)> },
+    Checkpoint { generation: u64, known: Vec<u8>, next: u64, totals: Vec<u8>, open: Vec<(ItemId, Vec<u8>)> },
 }
 
 const BEGINNING: u64 = 1;
@@ -25,8 +25,9 @@ impl Record {
     pub fn encoded(&self) -> Vec<u8> {
         let mut body = Vec::new();
         match self {
-            Record::Beginning { generation, items } => {
+            Record::Beginning { generation, known, items } => {
                 [BEGINNING, *generation].into_iter().for_each(|number| put_number(&mut body, number));
+                put_bytes(&mut body, known);
                 put_items(&mut body, items);
             }
             Record::Commit { item, result, items } => {
@@ -34,8 +35,9 @@ impl Record {
                 put_bytes(&mut body, result);
                 put_items(&mut body, items);
             }
-            Record::Checkpoint { generation, next, totals, open } => {
+            Record::Checkpoint { generation, known, next, totals, open } => {
                 [CHECKPOINT, *generation, *next].into_iter().for_each(|number| put_number(&mut body, number));
+                put_bytes(&mut body, known);
                 put_bytes(&mut body, totals);
                 put_number(&mut body, open.len() as u64);
                 for (item, bytes) in open {
@@ -50,19 +52,23 @@ impl Record {
     pub fn decoded(mut body: &[u8]) -> Option<Record> {
         let from = &mut body;
         let record = match take_number(from)? {
-            BEGINNING => Record::Beginning { generation: take_number(from)?, items: take_items(from)? },
+            BEGINNING => {
+                let (generation, known) = (take_number(from)?, take_bytes(from)?.to_vec());
+                Record::Beginning { generation, known, items: take_items(from)? }
+            }
             COMMIT => {
                 let item = ItemId(take_number(from)?);
                 Record::Commit { item, result: take_bytes(from)?.to_vec(), items: take_items(from)? }
             }
             CHECKPOINT => {
                 let (generation, next) = (take_number(from)?, take_number(from)?);
+                let known = take_bytes(from)?.to_vec();
                 let totals = take_bytes(from)?.to_vec();
                 let mut open = Vec::new();
                 for _ in 0..take_number(from)? {
                     open.push((ItemId(take_number(from)?), take_bytes(from)?.to_vec()));
                 }
-                Record::Checkpoint { generation, next, totals, open }
+                Record::Checkpoint { generation, known, next, totals, open }
             }
             _ => return None,
         };

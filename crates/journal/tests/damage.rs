@@ -32,9 +32,13 @@ impl Drop for Directory {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Seen {
     generation: u64,
+    known: Vec<u8>,
     total: u64,
     open: BTreeMap<ItemId, Vec<u8>>,
 }
+
+/// What is known when the search begins again.
+const KNOWN: &[u8] = b"it throws";
 
 fn header() -> Header {
     Header::new().with("program", "tree").with("version", "1")
@@ -48,7 +52,8 @@ fn number(bytes: &[u8]) -> u64 {
 fn seen(journal: &Journal, recovered: &Recovered) -> Seen {
     let before = recovered.totals.as_deref().map_or(0, number);
     let total = before + recovered.results.iter().map(|result| number(result)).sum::<u64>();
-    Seen { generation: recovered.generation, total, open: journal.open_items().into_iter().collect() }
+    let (generation, known) = (recovered.generation, recovered.known.clone());
+    Seen { generation, known, total, open: journal.open_items().into_iter().collect() }
 }
 
 /// Writes a journal of a search, which begins again once; gives how it was after each record.
@@ -57,13 +62,14 @@ fn history(path: &Path) -> Vec<Seen> {
     let mut journal = Journal::create(path, &header(), 0, &[vec![0; 3]]).unwrap();
     let mut total = 0;
     let mut note = |journal: &Journal, generation, total| {
-        history.push(Seen { generation, total, open: journal.open_items().into_iter().collect() });
+        let known = if generation > 0 { KNOWN.to_vec() } else { Vec::new() };
+        history.push(Seen { generation, known, total, open: journal.open_items().into_iter().collect() });
     };
     note(&journal, 0, total);
     for step in 0..12_u8 {
         if step == 5 {
             total = 0;
-            journal.begin_again(1, &[vec![9, 9], vec![8]]).unwrap();
+            journal.begin_again(1, KNOWN, &[vec![9, 9], vec![8]]).unwrap();
             note(&journal, 1, total);
         }
         let items = journal.open_items();
@@ -116,7 +122,7 @@ fn a_damaged_byte_makes_it_an_earlier_one_or_none() {
             bytes[at] ^= damage;
             fs::write(&path, &bytes).unwrap();
             match Journal::open(&path) {
-                Err(JournalError::NotAJournal) => {}
+                Err(JournalError::NotAJournal | JournalError::OtherFormat(_)) => {}
                 Err(error) => panic!("{error}"),
                 Ok((journal, recovered)) => {
                     let now = seen(&journal, &recovered);
@@ -164,6 +170,7 @@ fn a_checkpoint_says_the_same_in_fewer_bytes() {
     let (journal, recovered) = Journal::open(&path).unwrap();
     let now = seen(&journal, &recovered);
     assert_eq!((now.total, now.generation), (last.total + 7, last.generation));
+    assert_eq!((&now.known, &last.known[..]), (&last.known, KNOWN));
     assert_eq!(now.open.len(), last.open.len());
     assert_eq!(fs::metadata(&path).unwrap().len(), journal.length());
 }
@@ -186,4 +193,24 @@ fn a_file_that_is_there_is_not_written_over() {
     assert_eq!(Journal::open(&path).unwrap().0.open_items().len(), 1);
     let error = Journal::open(&directory.0.join("nothing")).err().unwrap();
     assert!(error.to_string().starts_with("the journal can't be opened: "), "{error}");
+}
+
+#[test]
+fn a_journal_of_another_format_is_refused_by_that() {
+    let directory = Directory::new("format");
+    let path = directory.file();
+    drop(Journal::create(&path, &header(), 0, &[b"root".to_vec()]).unwrap());
+    let whole = fs::read(&path).unwrap();
+    let (first, rest) = whole.split_at(whole.iter().position(|byte| *byte == b'\n').unwrap());
+    assert_eq!(first, b"mazurka journal 2");
+    for other in ["1", "3", "10", "22"] {
+        fs::write(&path, [b"mazurka journal ", other.as_bytes(), rest].concat()).unwrap();
+        let error = Journal::open(&path).err().unwrap();
+        let said = format!("this is a journal of format {other}, which another version of mazurka wrote");
+        assert!(error.to_string().starts_with(&said), "{error}");
+    }
+    for nothing in ["", "x", "2x"] {
+        fs::write(&path, [b"mazurka journal ", nothing.as_bytes(), rest].concat()).unwrap();
+        assert!(matches!(Journal::open(&path), Err(JournalError::NotAJournal)), "{nothing}");
+    }
 }

@@ -2,12 +2,14 @@
 //!
 //! Along random walks, of every two pending steps: where they are said to commute here, or always, neither
 //! enables nor disables the other, and both orders end in the same named state with the same failures; where
-//! they are said to commute as long as one does not move, so they do in the states of a walk without it.
+//! they are said to commute as long as one does not move, so they do in the states of a walk without it. Where they
+//! are said to end alike but for names, the ends are compared up to renaming.
 
 use mazurka_litmus::ast::Ast;
 use mazurka_litmus::{Source, compile};
-use mazurka_program::{Commutes, Failure, Footprints, Label, ProcessId, Program, Run};
+use mazurka_program::{Alike, Commutes, Failure, Footprints, Label, ProcessId, Program, Run};
 
+use crate::abs::{AbsProgram, AbsPrograms};
 use crate::campaign::{Broken, Checked, FuzzTarget, NOT_A_PROGRAM, Outcome};
 use crate::corpus::Seed;
 use crate::diamonds::Walks;
@@ -54,6 +56,48 @@ impl FuzzTarget for Commuting {
 
     fn options(&self) -> String {
         " --commuting".to_owned()
+    }
+}
+
+/// Random ABS programs whose constraints are tried out, half of them mutants.
+#[derive(Clone, Debug)]
+pub struct AbsCommuting {
+    /// Where they come from.
+    pub programs: AbsPrograms,
+}
+
+impl FuzzTarget for AbsCommuting {
+    type Program = AbsProgram;
+
+    fn draw(&self, index: u64, random: &mut Random) -> (AbsProgram, bool) {
+        self.programs.draw(index, random)
+    }
+
+    fn check(&self, program: &AbsProgram, seed: u64) -> Checked {
+        let Some(program) = program.compiled() else { return Checked::Unfit(NOT_A_PROGRAM) };
+        let mut random = Random::new(seed);
+        loop {
+            let checked = check(&program, WALKS, &mut random);
+            if !program.begin_again() {
+                return match checked {
+                    Ok(states) => Checked::Holds(states),
+                    Err(law) => Checked::Breaks(Broken::law(law)),
+                };
+            }
+        }
+    }
+
+    fn summary(&self, outcome: &Outcome<AbsProgram>) -> String {
+        let Outcome { held, mutants, classes, .. } = outcome;
+        let seconds = outcome.time.as_secs_f64();
+        format!(
+            "{held} ABS programs ({mutants} mutants) in {seconds:.1} s: {classes} times both orders were run and \
+             agreed with a constraint"
+        )
+    }
+
+    fn options(&self) -> String {
+        " --abs-commuting".to_owned()
     }
 }
 
@@ -112,9 +156,14 @@ fn look(
     let Some(constraints) = run.constraints() else { return Ok(0) };
     let commutes = constraints.commute(one, other);
     let uniformly = constraints.commute_uniformly(one, other, first);
+    let alike = constraints.commute_unless(one, other, &mut |_| false);
     let mut tried = 0;
+    if alike != Alike::Unknown {
+        both_orders(run, (first, second), alike)?;
+        tried += 1;
+    }
     if commutes != Commutes::Unknown {
-        both_orders(run, first, second, commutes)?;
+        both_orders(run, (first, second), Alike::Same)?;
         tried += 1;
     }
     if uniformly && commutes == Commutes::Unknown {
@@ -132,7 +181,7 @@ fn look(
                 break;
             }
             if run.enabled().contains(first) {
-                both_orders(run, first, second, commutes)?;
+                both_orders(run, (first, second), Alike::Same)?;
                 tried += 1;
             }
         }
@@ -141,10 +190,16 @@ fn look(
     Ok(tried)
 }
 
-/// A state, and what went wrong on the way there.
-fn end(run: &impl Run) -> Option<(Vec<i64>, Vec<Failure>)> {
+/// A state, with its names or up to renaming, and what went wrong on the way there.
+fn end(run: &impl Run, alike: Alike) -> Option<(Vec<i64>, Vec<Failure>)> {
     let mut state = Vec::new();
-    run.states()?.named()?.named_state(&mut state);
+    match alike {
+        Alike::Renamed => {
+            let all = run.states()?.state();
+            state.extend(all.shared.iter().chain(&all.local));
+        }
+        _ => run.states()?.named()?.named_state(&mut state),
+    }
     let mut failures = run.failures().to_vec();
     failures.sort();
     Some((state, failures))
@@ -153,13 +208,12 @@ fn end(run: &impl Run) -> Option<(Vec<i64>, Vec<Failure>)> {
 /// Runs both orders of two pending steps, of which the first is enabled, and compares.
 fn both_orders(
     run: &mut impl Run,
-    first: ProcessId,
-    second: ProcessId,
-    commutes: Commutes,
+    (first, second): (ProcessId, ProcessId),
+    alike: Alike,
 ) -> Result<(), String> {
     let depth = run.depth();
     let told = format!(
-        "in a state after {depth} steps, {} and {} are said to commute ({commutes:?}), but",
+        "in a state after {depth} steps, {} and {} are said to commute ({alike:?}), but",
         name(run, first),
         name(run, second)
     );
@@ -180,7 +234,7 @@ fn both_orders(
             run.rewind(depth);
             return Ok(());
         }
-        ends.push(end(run));
+        ends.push(end(run, alike));
         run.rewind(depth);
     }
     match ends[..] {

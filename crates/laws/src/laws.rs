@@ -30,7 +30,7 @@ use crate::campaign::{Broken, Checked, NOT_A_PROGRAM};
 use crate::data_centric::{self, Obeyed};
 use crate::random::Random;
 use crate::replay::{Replay, steps};
-use crate::{observers, reads_from, visit};
+use crate::{observers, reads_from, sharing, visit};
 
 /// The algorithms as they are, or with a repair taken out.
 #[derive(Clone, Copy, Debug, Default)]
@@ -198,11 +198,30 @@ pub fn check_one(ast: &Ast, only: OneAlgorithm, build: Build, seed: u64) -> Chec
         return check_data_centric(ast, &program, &truth, build, base, &orders);
     }
     for (algorithm, order) in in_orders(base, &[(only.algorithm, &orders)]) {
-        if let Err(law) = obeys_knowing(&program, &truth, build.rules, algorithm, order, seed) {
+        let law = obeys_knowing(&program, &truth, build.rules, algorithm, order, seed)
+            .and_then(|()| shared_obeys(&program, &truth, build.rules, algorithm, order, seed));
+        if let Err(law) = law {
             return Checked::Breaks(Broken::by(algorithm, order)(law));
         }
     }
     Checked::Holds(truth.mazurkiewicz.len())
+}
+
+/// The laws of an algorithm when it is shared, if it can be.
+fn shared_obeys(
+    program: &Litmus,
+    truth: &Truth,
+    rules: Rules,
+    algorithm: Algorithm,
+    order: Order,
+    seed: u64,
+) -> Result<(), String> {
+    let options = Options { order, rules, limits: within(truth), ..Options::default() };
+    match algorithm {
+        Algorithm::ReadsFrom => sharing::reads_from_obeys(program, truth, &options, seed),
+        _ if algorithm.can_be_shared() => sharing::obeys(program, algorithm, &options, seed),
+        _ => Ok(()),
+    }
 }
 
 /// The laws of `data-centric` by themselves, in several orders, and with processes numbered otherwise.
@@ -266,6 +285,12 @@ fn laws(ast: &Ast, program: &Litmus, truth: &Truth, build: Build, seed: u64) -> 
         obeys_knowing(program, truth, build.rules, algorithm, order, seed)
             .map_err(Broken::by(algorithm, order))?;
     }
+    // To share a search of a small program takes longer than to search it, so not of all.
+    if (seed / 64).is_multiple_of(16) {
+        let options = Options { rules: build.rules, limits: within(truth), ..Options::default() };
+        let (algorithm, order, law) = sharing::one_obeys(program, truth, &options, seed);
+        law.map_err(Broken::by(algorithm, order))?;
+    }
     without_dead_variables(program, build, seed)?;
     renumbered(ast, build, truth, seed)
 }
@@ -288,7 +313,8 @@ fn without_dead_variables(program: &Litmus, build: Build, seed: u64) -> Result<(
     Ok(())
 }
 
-/// The laws for one algorithm in one order; if it has to know when steps commute, it knows exactly.
+/// The laws for one algorithm in one order; if it has to know when steps commute, it knows what the run knows, and
+/// it knows exactly.
 fn obeys_knowing(
     program: &Litmus,
     truth: &Truth,
@@ -298,7 +324,10 @@ fn obeys_knowing(
     seed: u64,
 ) -> Result<(), String> {
     match algorithm.needs().contains(&Need::Constraints) {
-        true => obeys(&Exact::new(program.clone()), truth, rules, algorithm, order, seed),
+        true => {
+            obeys(program, truth, rules, algorithm, order, seed)?;
+            obeys(&Exact::new(program.clone()), truth, rules, algorithm, order, seed)
+        }
         false => obeys(program, truth, rules, algorithm, order, seed),
     }
 }

@@ -34,6 +34,7 @@ pub mod random;
 mod reads_from;
 pub mod repairs;
 mod replay;
+mod sharing;
 pub mod shrink;
 pub mod trees;
 mod visit;

@@ -40,7 +40,7 @@ fn mutate(ast: &mut Ast, other: &Ast, random: &mut Random) {
         11 => edit_block(ast, random, |block, at, random| {
             let end = (at + 1 + random.below(2)).min(block.statements.len());
             let statements = block.statements.splice(at..end, []).collect();
-            block.statements.insert(at, stmt(StmtKind::Atomic(Block { statements })));
+            block.statements.insert(at, stmt(StmtKind::Atomic { name: None, body: Block { statements } }));
         }),
         12 => edit_block(ast, random, |block, at, _| unwrap(block, at)),
         13 => copy_process(ast, random),

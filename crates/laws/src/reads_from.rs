@@ -9,8 +9,11 @@
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::sync::{Mutex, PoisonError};
 
-use mazurka_explore::{Algorithm, Counts, Ending, Monitor, NotExhaustive, Options, Order, explore};
+use mazurka_explore::{
+    Algorithm, Counts, Ending, Jobs, Monitor, NotExhaustive, Options, Order, Summary, explore, explore_jobs,
+};
 use mazurka_oracle::{Failed, KnownDeadlock, Truth, deadlock, known};
 use mazurka_program::{Footprints, Program, Run};
 use mazurka_trace::Trace;
@@ -55,6 +58,16 @@ impl<R: Run> Monitor<R> for Shown {
 }
 
 impl Shown {
+    /// Adds what a later part of the search has shown.
+    fn add(&mut self, later: Shown) {
+        self.complete.extend(later.complete);
+        self.assumed.extend(later.assumed);
+        self.known.extend(later.known);
+        self.failures.extend(later.failures);
+        self.deadlocks.extend(later.deadlocks);
+        self.unfinished += later.unfinished;
+    }
+
     fn is_in_order(&self) -> Result<(), String> {
         if self.unfinished > 0 {
             return Err(format!("{} executions were not at their end", self.unfinished));
@@ -73,6 +86,39 @@ impl Shown {
 pub(crate) fn obeys<P: Program>(program: &P, truth: &Truth, options: &Options) -> Result<(), String> {
     let mut shown = Shown::default();
     let summary = explore(program, Algorithm::ReadsFrom, options, &mut shown);
+    if finds_all(program, truth, summary, &shown)? {
+        observes_memory(program, truth, options)
+    } else {
+        Ok(())
+    }
+}
+
+/// The same of a search that two workers share.
+pub(crate) fn obeys_shared<P: Program + Send + Sync>(
+    program: &P,
+    truth: &Truth,
+    options: &Options,
+) -> Result<(), String> {
+    let shown = Mutex::new(Shown::default());
+    let lock = || shown.lock().unwrap_or_else(PoisonError::into_inner);
+    let jobs = Jobs {
+        workers: 2,
+        monitor: &Shown::default,
+        collect: &mut |part: Shown| lock().add(part),
+        begin_again: &mut || *lock() = Shown::default(),
+        watch: &mut |_, _| ControlFlow::Continue(()),
+    };
+    let summary = explore_jobs(program, Algorithm::ReadsFrom, options, jobs).ok_or("it can't be shared")?;
+    finds_all(program, truth, summary, &lock()).map(|_| ())
+}
+
+/// Whether a search has shown everything that the program can do, each once; false if nothing can be said of that.
+fn finds_all<P: Program>(
+    program: &P,
+    truth: &Truth,
+    summary: Summary,
+    shown: &Shown,
+) -> Result<bool, String> {
     if let Some(reason) = summary.not_exhaustive {
         return Err(format!("not exhaustive: {reason}"));
     }
@@ -82,7 +128,7 @@ pub(crate) fn obeys<P: Program>(program: &P, truth: &Truth, options: &Options) -
     went_as_planned(program, summary.note)?;
     // Rust may find out while it searches that loops go round; everything that the program can do was told before.
     if summary.counts.stopped > 0 {
-        return Ok(());
+        return Ok(false);
     }
     same("complete classes", &shown.complete.iter().collect(), &truth.reads_from.iter().collect())?;
     same("assumed classes", &shown.assumed.iter().collect(), &truth.reads_from_assumed.iter().collect())?;
@@ -91,7 +137,7 @@ pub(crate) fn obeys<P: Program>(program: &P, truth: &Truth, options: &Options) -
         .map_err(|law| format!("{law}: {:?}, not {:?}", shown.failures, truth.failures))?;
     same("deadlocks", &shown.deadlocks, &truth.known_deadlocks)?;
     shown.is_in_order()?;
-    observes_memory(program, truth, options)
+    Ok(true)
 }
 
 /// Where a run has states its labels say all, and every step does what it was planned to do. Loops that spin in Rust

@@ -40,7 +40,9 @@ pub(crate) fn inner_blocks(kind: &mut StmtKind) -> Vec<&mut Block> {
         StmtKind::If { arms, otherwise } => {
             arms.iter_mut().map(|(_, body)| body).chain(otherwise.as_mut()).collect()
         }
-        StmtKind::While { body, .. } | StmtKind::For { body, .. } | StmtKind::Atomic(body) => vec![body],
+        StmtKind::While { body, .. } | StmtKind::For { body, .. } | StmtKind::Atomic { body, .. } => {
+            vec![body]
+        }
         StmtKind::Receive { arms, timeout } => {
             arms.iter_mut().map(|arm| &mut arm.body).chain(timeout.as_mut()).collect()
         }

@@ -107,3 +107,44 @@ fn each_repair_is_needed() {
         assert!(losing > 0, "{file} under {algorithm}");
     }
 }
+
+/// Whoever adds second starts what looks at the sum: who adds first must not always be the same.
+#[test]
+fn partners_need_each_other() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/abs/partners.abs");
+    let text = std::fs::read_to_string(path).expect("a readable file");
+    let source = mazurka_abs::Source { name: "partners.abs".to_owned(), text };
+    let model = mazurka_abs::compile(&[source], &mazurka_abs::Options::default()).expect("a program");
+    let program = mazurka_abs::Abs::new(model, mazurka_abs::Settings::default());
+    let found = |algorithm, rules| {
+        let mut finals = Finals::default();
+        explore(&program, algorithm, &Options { rules, ..Options::default() }, &mut finals);
+        finals.0.len()
+    };
+    let all = found(Algorithm::Optimal, Rules::default());
+    assert_eq!(all, 3);
+    for algorithm in SOUND {
+        assert_eq!(found(algorithm, Rules::default()), all, "{algorithm}");
+    }
+    assert_eq!(found(PUBLISHED, Rules::default()), 2);
+    let mut rules = Rules::default();
+    rules.convergent.need_partners = false;
+    assert_eq!(found(Algorithm::ConvergentConstraints, rules), 2);
+}
+
+/// One execution, and as many steps as there are events.
+#[test]
+fn programs_of_the_paper_take_one_execution() {
+    for name in ["fib", "qsort", "msort", "pi", "psort"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../bench/abs/{name}.abs"));
+        let text = std::fs::read_to_string(path).expect("a readable file");
+        let source = mazurka_abs::Source { name: format!("{name}.abs"), text };
+        let model = mazurka_abs::compile(&[source], &mazurka_abs::Options::default()).expect("a program");
+        let program = mazurka_abs::Abs::new(model, mazurka_abs::Settings::default());
+        for algorithm in [PUBLISHED, Algorithm::ConvergentConstraints] {
+            let counts = explore(&program, algorithm, &Options::default(), &mut Finals::default()).counts;
+            assert_eq!((counts.complete, counts.blocked), (1, 0), "{name}, {algorithm}");
+            assert_eq!(counts.events, counts.longest as u64, "{name}, {algorithm}");
+        }
+    }
+}

@@ -51,6 +51,8 @@ pub enum Item {
     Process(ProcessDecl),
     /// `task t(a) { ... }`
     Task(TaskDecl),
+    /// `commute a, b if x > 0;`
+    Commute(CommuteDecl),
 }
 
 /// A shared variable or array.
@@ -104,6 +106,15 @@ pub struct TaskDecl {
     pub params: Vec<Name>,
     /// What it does.
     pub body: Block,
+}
+
+/// A constraint that is declared: two atomic blocks commute where a condition holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommuteDecl {
+    /// The names of the blocks.
+    pub blocks: [Name; 2],
+    /// Where they commute; everywhere, if none is given.
+    pub condition: Option<Expr>,
 }
 
 /// `a..b` or `a..=b`.
@@ -255,7 +266,11 @@ pub enum StmtKind {
     },
     Break,
     Continue,
-    Atomic(Block),
+    Atomic {
+        /// What declared constraints call it.
+        name: Option<Name>,
+        body: Block,
+    },
 }
 
 /// One pattern of a receive, and what follows. `receive p;` is one arm with an empty block.

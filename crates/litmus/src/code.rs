@@ -265,6 +265,19 @@ pub(crate) struct Condition {
     pub span: Span,
 }
 
+/// A declared constraint: two atomic blocks commute where a condition holds.
+#[derive(Clone, Debug)]
+pub(crate) struct DeclaredCode {
+    /// The lines of the blocks.
+    pub lines: [Pc; 2],
+    /// What they are called.
+    pub names: [String; 2],
+    /// None if they commute everywhere.
+    pub condition: Option<Condition>,
+    pub text: String,
+    pub span: Span,
+}
+
 /// What an await reads of shared memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mention {
@@ -401,6 +414,7 @@ pub(crate) struct Image {
     pub sends: Vec<SendCode>,
     pub spawns: Vec<SpawnCode>,
     pub receives: Vec<ReceiveCode>,
+    pub declared: Vec<DeclaredCode>,
     pub vars: Vec<VarInfo>,
     pub locks: Vec<ObjectInfo>,
     pub condvars: Vec<ObjectInfo>,

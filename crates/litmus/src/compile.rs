@@ -7,6 +7,7 @@
 
 mod atomic;
 mod check;
+mod constraint;
 mod declare;
 mod expr;
 mod flow;
@@ -38,6 +39,13 @@ pub fn compile(ast: &Ast, source: &Source, params: &[(String, i64)]) -> Result<L
             }
             Item::Task(task) => compiler.body(&task.params.iter().collect::<Vec<_>>(), &task.body),
             _ => {}
+        }
+    }
+    // Constraints name blocks, wherever these stand.
+    for (item, declaration) in ast.items.iter().enumerate() {
+        compiler.item = item;
+        if let Item::Commute(declared) = declaration {
+            compiler.commute(declared);
         }
     }
     compiler.finish()
@@ -99,11 +107,15 @@ struct Scope {
     /// Names that were complained of: once is enough.
     unknown: HashSet<String>,
     nesting: usize,
+    /// Whether it is no body, but the condition of a declared constraint.
+    of_constraint: bool,
 }
 
 struct Compiler {
     image: Image,
     symbols: HashMap<String, (Symbol, usize)>,
+    /// The lines of atomic blocks that have names.
+    blocks: HashMap<String, Pc>,
     errors: Vec<Diagnostic>,
     scope: Scope,
     /// The item that is being compiled.
@@ -131,6 +143,7 @@ impl Compiler {
         Compiler {
             image,
             symbols: HashMap::new(),
+            blocks: HashMap::new(),
             errors: Vec::new(),
             scope: Scope::default(),
             item: 0,

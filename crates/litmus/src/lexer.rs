@@ -13,7 +13,7 @@ mazurka_syntax::tokens! {
             "await" Await, "spawn" Spawn, "join" Join, "send" Send, "receive" Receive,
             "timeout" Timeout, "choose" Choose, "assert" Assert, "assume" Assume, "skip" Skip, "if" If,
             "else" Else, "while" While, "for" For, "in" In, "break" Break, "continue" Continue,
-            "atomic" Atomic, "true" True, "false" False,
+            "atomic" Atomic, "commute" Commute, "true" True, "false" False,
             "(" OpenParen, ")" CloseParen, "[" OpenBracket, "]" CloseBracket, "{" OpenBrace,
             "}" CloseBrace, ";" Semicolon, "," Comma, "?" Question, "=>" Arrow, ".." Range,
             "..=" RangeInclusive, "=" Assign, "+=" AddAssign, "-=" SubAssign, "||" Or, "&&" And,

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use mazurka_constraints::{Settings, Table};
+use mazurka_constraints::{DeclaredRow, Settings, Standing, Table};
 use mazurka_program::{Footprints, Program};
 
 use crate::code::Image;
+use crate::constraints::Judged;
 use crate::dead::MayRead;
 use crate::machine::LitmusRun;
 
@@ -45,11 +46,21 @@ pub struct Litmus {
     rules: LabelRules,
     /// What may be read from where on, if states are told without dead variables.
     may_read: Option<Arc<MayRead>>,
+    /// What is known of the constraints that it declares.
+    judged: Option<Arc<Judged>>,
 }
 
 impl Litmus {
     pub(crate) fn new(image: Image) -> Litmus {
-        Litmus { image: Arc::new(image), rules: LabelRules::default(), may_read: None }
+        let judged = Judged::of(&image).map(Arc::new);
+        Litmus { image: Arc::new(image), rules: LabelRules::default(), may_read: None, judged }
+    }
+
+    /// Of the constraints that it declares, those that could neither be proved nor refuted: where both blocks of one
+    /// come to be next, both orders are run.
+    pub fn open_constraints(&self) -> Vec<DeclaredRow> {
+        let rows = self.judged.as_ref().map_or_else(Vec::new, |judged| judged.rows(&self.image));
+        rows.into_iter().filter(|row| matches!(row.standing, Standing::Open(_))).collect()
     }
 
     /// The same program, whose states are told without their dead variables: what no code that is left to run
@@ -80,7 +91,7 @@ impl Litmus {
 
     /// When its steps commute, for people.
     pub fn constraints(&self, settings: &Settings) -> Table {
-        crate::constraints::table(&self.image, settings)
+        crate::constraints::table(&self.image, self.judged.as_deref(), settings)
     }
 
     /// The file it was read from, as the user named it; empty if it was made without one.
@@ -93,6 +104,12 @@ impl Program for Litmus {
     type Run = LitmusRun;
 
     fn start(&self, footprints: Footprints) -> LitmusRun {
-        LitmusRun::new(Arc::clone(&self.image), footprints, self.rules, self.may_read.clone())
+        LitmusRun::new(
+            Arc::clone(&self.image),
+            footprints,
+            self.rules,
+            self.may_read.clone(),
+            self.judged.clone(),
+        )
     }
 }

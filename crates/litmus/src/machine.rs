@@ -11,6 +11,7 @@
 //! * names and locations, once given, stay given when the run goes back.
 
 mod commute;
+mod declared;
 mod eval;
 mod explain;
 mod failure;
@@ -33,7 +34,7 @@ use mazurka_program::{Constraints, PortableNames, Receives, Rounds, Run, States,
 use mazurka_program::{Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet};
 
 use crate::code::{Image, Instr};
-use crate::constraints::Knowledge;
+use crate::constraints::{Judged, Knowledge};
 use crate::dead::MayRead;
 use crate::litmus::LabelRules;
 use footprint::Scratch;
@@ -47,6 +48,8 @@ pub struct LitmusRun {
     machine: Machine,
     /// When steps commute, once somebody asks.
     knowledge: Option<Knowledge>,
+    /// What is known of declared constraints.
+    judged: Option<Arc<Judged>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -95,6 +98,7 @@ impl LitmusRun {
         footprints: Footprints,
         rules: LabelRules,
         may_read: Option<Arc<MayRead>>,
+        judged: Option<Arc<Judged>>,
     ) -> LitmusRun {
         let foresee = footprints == Footprints::Static && rules.static_footprints;
         let mut machine = Machine {
@@ -109,7 +113,10 @@ impl LitmusRun {
             ..Machine::default()
         };
         machine.start(&image);
-        LitmusRun { image, machine, knowledge: None }
+        if let Some(judged) = &judged {
+            machine.tell_refuted(&image, judged);
+        }
+        LitmusRun { image, machine, knowledge: None, judged }
     }
 
     /// The name of a process for people: `main`, `writer[2]`, and `task 0.1` for a spawned one.
@@ -293,7 +300,10 @@ impl Run for LitmusRun {
     }
 
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
-        self.machine.step(&self.image, process.0, choice, label)
+        let refuted = self.refuted_by(process.0);
+        self.machine.step(&self.image, process.0, choice, label)?;
+        self.machine.failures.extend(refuted);
+        Ok(())
     }
 
     fn rewind(&mut self, depth: usize) {

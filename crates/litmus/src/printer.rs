@@ -6,8 +6,8 @@
 use std::fmt::{self, Write};
 
 use crate::ast::{
-    Arm, AssignOp, Ast, BinaryOp, Block, Component, Dest, Expr, ExprKind, Init, Item, ObjectDecl, Pattern,
-    Range, Stmt, StmtKind, Target, UnaryOp, VarDecl,
+    Arm, AssignOp, Ast, BinaryOp, Block, CommuteDecl, Component, Dest, Expr, ExprKind, Init, Item, Name,
+    ObjectDecl, Pattern, Range, Stmt, StmtKind, Target, UnaryOp, VarDecl,
 };
 use crate::parser::{is_comparison, precedence};
 
@@ -40,11 +40,11 @@ pub fn print_expr(expr: &Expr) -> String {
 /// atomic block, which is one step, the statements are shown as far as there is room.
 pub fn print_stmt_head(stmt: &Stmt) -> String {
     match &stmt.kind {
-        StmtKind::Atomic(block) => {
+        StmtKind::Atomic { name, body } => {
             // For a separator on either side, dots and the end.
             const ROOM: usize = "; ; ... }".len();
-            let mut out = "atomic {".to_string();
-            for (index, stmt) in block.statements.iter().enumerate() {
+            let mut out = format!("atomic{} {{", Named(name.as_ref()));
+            for (index, stmt) in body.statements.iter().enumerate() {
                 let head = print_stmt_head(stmt);
                 let dots = if has_blocks(stmt) { " {...}" } else { "" };
                 let separator = if index > 0 { "; " } else { " " };
@@ -82,6 +82,7 @@ fn print_item(out: &mut String, item: &Item) {
         Item::Var(vars) => writeln!(out, "var {};", Commas(vars)),
         Item::Lock(locks) => writeln!(out, "lock {};", Commas(locks)),
         Item::Condvar(condvars) => writeln!(out, "condvar {};", Commas(condvars)),
+        Item::Commute(declared) => writeln!(out, "{};", print_commute(declared)),
         Item::Process(process) => {
             let _ = write!(out, "process {}", process.name.text);
             if let Some((index, range)) = &process.family {
@@ -97,6 +98,13 @@ fn print_item(out: &mut String, item: &Item) {
             writeln!(out)
         }
     };
+}
+
+/// A declared constraint, without `;`.
+pub(crate) fn print_commute(declared: &CommuteDecl) -> String {
+    let [first, second] = &declared.blocks;
+    let condition = declared.condition.as_ref().map_or(String::new(), |condition| format!(" if {condition}"));
+    format!("commute {}, {}{condition}", first.text, second.text)
 }
 
 /// A block after the head on the same line, up to its closing brace.
@@ -123,7 +131,7 @@ fn print_stmt(out: &mut String, stmt: &Stmt, depth: usize) {
     indent(out, depth);
     let _ = write!(out, "{}", Head(&stmt.kind));
     match &stmt.kind {
-        StmtKind::While { body, .. } | StmtKind::For { body, .. } | StmtKind::Atomic(body) => {
+        StmtKind::While { body, .. } | StmtKind::For { body, .. } | StmtKind::Atomic { body, .. } => {
             print_block(out, body, depth);
         }
         StmtKind::If { arms, otherwise } => {
@@ -209,8 +217,17 @@ impl fmt::Display for Head<'_> {
             StmtKind::For { index, range, .. } => write!(f, "for {} in {range}", index.text),
             StmtKind::Break => f.write_str("break"),
             StmtKind::Continue => f.write_str("continue"),
-            StmtKind::Atomic(_) => f.write_str("atomic"),
+            StmtKind::Atomic { name, .. } => write!(f, "atomic{}", Named(name.as_ref())),
         }
+    }
+}
+
+/// The name of an atomic block behind its word, if it has one.
+struct Named<'a>(Option<&'a Name>);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |name| write!(f, " {}", name.text))
     }
 }
 

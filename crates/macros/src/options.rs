@@ -24,8 +24,10 @@ const SWITCHES: [&str; 7] = [
 ];
 
 /// Those that need a value.
-const VALUES: [&str; 11] = [
+const VALUES: [&str; 13] = [
     "algorithm",
+    "jobs",
+    "journal",
     "max_executions",
     "max_time",
     "max_depth",
@@ -92,10 +94,13 @@ fn algorithm(value: &[TokenTree]) -> Result<TokenStream, Error> {
     };
     let variant = match literal.to_string().as_str() {
         "\"optimal\"" => "Optimal",
+        "\"wake-up\"" => "WakeUp",
         "\"source\"" => "Source",
         "\"naive\"" => "Naive",
         _ => {
-            let message = format!("{literal} is no algorithm; there are \"optimal\", \"source\", \"naive\"");
+            let message = format!(
+                "{literal} is no algorithm; there are \"optimal\", \"wake-up\", \"source\", \"naive\""
+            );
             return Err(Error::new(message, literal.span()));
         }
     };

@@ -1,8 +1,10 @@
 //! The ways in: [`check`], [`Checker`] and the attribute [`test`](macro@test).
 
+mod cores;
 mod environment;
 mod expansion;
 pub(crate) mod heartbeat;
+mod journal;
 mod probe;
 mod refusals;
 mod regressions;
@@ -13,6 +15,7 @@ mod watchdog;
 mod worker;
 
 use std::panic::Location as Caller;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,8 +35,10 @@ pub(crate) use environment::manifest_dir;
 
 use crate::runtime::run::Closure;
 use crate::step::CallSite;
+use cores::Cores;
 use environment::{Environment, SavedFailures, Verbosity};
-use heartbeat::Heartbeat;
+use heartbeat::{Heartbeat, Spot};
+use journal::{Search, SharedKeeper};
 use regressions::Store;
 use task::Task;
 use test_identity::{DeclaredTest, TestIdentity};
@@ -121,7 +126,9 @@ pub struct Checker {
     spurious: Spurious,
     leaks: bool,
     options: Options,
-    algorithm: Algorithm,
+    algorithm: Option<Algorithm>,
+    jobs: Option<usize>,
+    journal: Option<PathBuf>,
     name: Option<String>,
     declared: Option<DeclaredTest>,
     regressions: Option<Regressions>,
@@ -145,7 +152,9 @@ impl Checker {
             spurious: Spurious::default(),
             leaks: false,
             options: Options { limits, ..Options::default() },
-            algorithm: Algorithm::Optimal,
+            algorithm: None,
+            jobs: None,
+            journal: None,
             name: None,
             declared: None,
             regressions: None,
@@ -156,9 +165,36 @@ impl Checker {
     }
 
     /// How to search: [`Algorithm::Optimal`] unless told otherwise, which runs one execution of each class of
-    /// equivalent ones. The others are for comparison.
+    /// equivalent ones. [`Algorithm::WakeUp`] does so too, and can be [shared](Checker::jobs). The others are for
+    /// comparison.
     pub fn algorithm(mut self, algorithm: Algorithm) -> Checker {
-        self.algorithm = algorithm;
+        self.algorithm = Some(algorithm);
+        self
+    }
+
+    /// Share the search among so many threads of the operating system, by [`Algorithm::WakeUp`], which is the
+    /// algorithm then unless another is asked for: [`Algorithm::ReadsFrom`], [`Algorithm::Naive`] and
+    /// [`Algorithm::Random`] can be shared too. The report is the same for any number, but for the time. The
+    /// closure is run by all of them at the same time, so what its executions share (a static that is not modelled,
+    /// what it captures) several use at once.
+    ///
+    /// Other algorithms can't be shared, nor can a search for [leaks](Checker::leaks): one core is used then, and
+    /// the report says so. Unless told otherwise, `WakeUp` uses the cores that are left by the checks which run in
+    /// the same process when it begins, at least one.
+    pub fn jobs(mut self, jobs: usize) -> Checker {
+        self.jobs = Some(jobs);
+        self
+    }
+
+    /// Keep the search in this file, by [`Algorithm::WakeUp`], which is the algorithm then unless another is asked
+    /// for: a check that is killed, or out of [time](Checker::max_time), goes on from there when it is run again,
+    /// and ends with the report of one that was not. One that came to its end gives its report at once. In a
+    /// directory, which is there or whose name ends in `/`, each check has a file of its own, called after its test.
+    ///
+    /// Nothing is run, and the report says why, if the file is of another search: of another test, another build of
+    /// it, or other options; or if somebody else is writing it.
+    pub fn journal(mut self, path: impl Into<PathBuf>) -> Checker {
+        self.journal = Some(path.into());
         self
     }
 
@@ -320,7 +356,8 @@ impl Checker {
         let report = match self.plan(&identity, subject.clone(), default) {
             Ok(plan) => plan.carry_out(body),
             Err(wrong) => {
-                Report::of(Report::nothing(subject, self.algorithm, format!("nothing was run: {wrong}")))
+                let algorithm = self.algorithm.unwrap_or(Algorithm::Optimal);
+                Report::of(Report::nothing(subject, algorithm, format!("nothing was run: {wrong}")))
             }
         };
         Report { test: identity.test, ..report }
@@ -349,12 +386,25 @@ impl Checker {
             failures: environment.spurious_failures.unwrap_or(self.spurious.failures),
         };
         let leaks = environment.leaks.unwrap_or(self.leaks);
+        let jobs = environment.jobs.or(self.jobs);
+        let replay = environment.replay.or(own);
+        // A schedule that is run alone is no part of a search.
+        let journal = environment.journal.as_ref().or(self.journal.as_ref()).filter(|_| replay.is_none());
+        let is_wake_up = jobs.is_some() || journal.is_some();
+        let usual = if is_wake_up { Algorithm::WakeUp } else { Algorithm::Optimal };
+        let algorithm = environment.algorithm.or(self.algorithm).unwrap_or(usual);
         let settings = Settings { max_time: options.limits.time, spurious, leaks, ..self.settings() };
+        let journal = journal.map(|path| {
+            let search = Search { identity, algorithm, options: &options, settings: &settings };
+            journal::open(path, &search, environment.long_journal)
+        });
         let task = Task {
             subject,
-            algorithm: environment.algorithm.unwrap_or(self.algorithm),
+            algorithm,
             options,
-            replay: environment.replay.or(own),
+            workers: None,
+            journal: journal.transpose()?,
+            replay,
             saved: entries,
             verbosity: environment.verbosity.unwrap_or(verbose),
             heartbeat: settings.heartbeat.clone(),
@@ -362,6 +412,7 @@ impl Checker {
         Ok(Plan {
             task,
             settings,
+            jobs,
             hang_timeout: environment.hang_timeout.unwrap_or(self.hang_timeout),
             store: store.filter(|_| saved == SavedFailures::ReadAndWrite),
             warnings,
@@ -382,6 +433,8 @@ fn refuse_within_a_check() {
 struct Plan {
     task: Task,
     settings: Settings,
+    /// How many are to share the search.
+    jobs: Option<usize>,
     hang_timeout: Option<Duration>,
     /// Where failures are to be saved.
     store: Option<Store>,
@@ -390,27 +443,23 @@ struct Plan {
 }
 
 impl Plan {
-    fn carry_out(self, body: Arc<dyn Fn() + Send + Sync>) -> Report {
+    fn carry_out(mut self, body: Arc<dyn Fn() + Send + Sync>) -> Report {
         for warning in &self.warnings {
             eprintln!("mazurka: warning: {warning}");
         }
-        let inner = self.inner(&Arc::new(Closure::new(body, self.settings.clone())));
+        let inner = self.inner(&body);
+        self.task.journal.iter().for_each(SharedKeeper::close);
         let mut report = Report { full_trace: self.full_trace, ..Report::of(inner) };
         report.inner.memory_model = Some(report::MEMORY_MODEL);
-        if let Some(place) = self.task.heartbeat.weak_place() {
+        let met = self.task.heartbeat.met();
+        if let Some(Spot { file, line }) = met.weak_ordering {
             report.inner.notes.push(format!(
-                "{}:{} uses an ordering weaker than SeqCst: it counts for data races; values are those of \
-                 SeqCst",
-                place.file(),
-                place.line()
+                "{file}:{line} uses an ordering weaker than SeqCst: it counts for data races; values are those of SeqCst"
             ));
         }
-        if let Some(place) = self.task.heartbeat.clock_place() {
-            report.inner.notes.push(format!(
-                "{}:{} looks at a clock: it shows one of the times that it could",
-                place.file(),
-                place.line()
-            ));
+        if let Some(Spot { file, line }) = met.clock {
+            let note = format!("{file}:{line} looks at a clock: it shows one of the times that it could");
+            report.inner.notes.push(note);
         }
         self.save(&mut report);
         if self.task.verbosity != Verbosity::Off {
@@ -419,25 +468,58 @@ impl Plan {
         report
     }
 
-    fn inner(&self, program: &Arc<Closure>) -> Inner {
-        self.task.heartbeat.set_program(&self.task.subject.program);
+    fn inner(&mut self, body: &Arc<dyn Fn() + Send + Sync>) -> Inner {
+        let is_shared = self.task.algorithm.can_be_shared() && !self.settings.leaks;
+        // Closures may share what is not modelled, so who does not ask for several by name or by `wake-up` has one.
+        let several = self.task.algorithm == Algorithm::WakeUp && self.task.replay.is_none();
+        let cores = Cores::take(self.jobs.filter(|_| is_shared), is_shared && several);
+        self.task.workers = is_shared.then_some(cores.number());
         // For all searches together, if there are several.
         let until = self.settings.max_time.and_then(|time| Instant::now().checked_add(time));
         let timeouts = Timeouts { hang: self.hang_timeout, until };
+        let mut program = Arc::new(Closure::new(body.clone(), self.settings.clone()));
         let result = loop {
+            self.task.heartbeat.set_program(&self.task.subject.program);
             let (task, closure) = (self.task.clone(), program.clone());
             let result = on_own_thread(&self.task.heartbeat, timeouts, move || task.run(&closure));
-            if !program.begin_elsewhere() {
+            if let (Err(JobFailure::Lost { in_part: true, .. }), Some(2..)) = (&result, self.task.workers) {
+                program = self.on_one_core(body);
+            } else if !program.begin_elsewhere() {
                 break result;
             }
         };
         let nothing = |reason| Report::nothing(self.task.subject.clone(), self.task.algorithm, reason);
-        match result {
-            Ok(inner) => self.with_schedule(program, inner),
-            Err(JobFailure::Lost(lost)) => self.lost(program, lost),
-            Err(JobFailure::Panicked(payload)) => self.broken(program, crate::runtime::message_of(&*payload)),
+        let mut inner = match result {
+            Ok(inner) => self.with_schedule(&program, inner),
+            Err(JobFailure::Lost { thread, .. }) => self.lost(&program, thread),
+            Err(JobFailure::Panicked(payload)) => {
+                self.broken(&program, crate::runtime::message_of(&*payload))
+            }
             Err(JobFailure::NoThread(error)) => nothing(format!("there is no thread for the check: {error}")),
-        }
+        };
+        inner.notes.extend(self.why_one_core(is_shared));
+        inner
+    }
+
+    /// The same once more, with one worker: several had begun when one of them was lost, and which of them comes
+    /// to what it was lost in is chance. With one worker it is the first. Those who shared the search are left
+    /// behind, with all that they know.
+    fn on_one_core(&mut self, body: &Arc<dyn Fn() + Send + Sync>) -> Arc<Closure> {
+        self.settings.heartbeat = Arc::default();
+        self.task.heartbeat = self.settings.heartbeat.clone();
+        self.task.workers = Some(1);
+        Arc::new(Closure::new(body.clone(), self.settings.clone()))
+    }
+
+    /// Why a search was not shared that was to be.
+    fn why_one_core(&self, is_shared: bool) -> Option<String> {
+        let jobs = self.jobs.filter(|&jobs| jobs > 1 && !is_shared && self.task.replay.is_none())?;
+        let algorithm = self.task.algorithm;
+        let why = match algorithm {
+            _ if algorithm.can_be_shared() => "nobody else may run while leaks are looked for".to_owned(),
+            _ => format!("a search by {algorithm} can't be shared, but one by wake-up can"),
+        };
+        Some(format!("one core was used, and not {jobs}: {why}"))
     }
 
     /// The report of a check that panicked, which may be the fault of a closure that does not repeat itself.
@@ -463,10 +545,11 @@ impl Plan {
             && only.schedule.is_none()
             && matches!(only.failure.kind, FailureKind::Panic | FailureKind::StackOverflow)
             // Else it came before all steps.
-            && self.task.heartbeat.place().is_some()
-            && let (Some(schedule), Some(process)) = (self.task.heartbeat.schedule(), only.failure.process)
+            && let heartbeat = self.task.heartbeat.last_part().unwrap_or(self.task.heartbeat.clone())
+            && heartbeat.place().is_some()
+            && let (Some(schedule), Some(process)) = (heartbeat.schedule(), only.failure.process)
         {
-            let lost = LostThread::in_last_step(&self.task.heartbeat, process);
+            let lost = LostThread::in_last_step(&heartbeat, process);
             only.replay = self.explain_loss(program, schedule.clone(), &lost);
             (only.process, only.schedule) = (Some(lost.name), Some(schedule));
         }

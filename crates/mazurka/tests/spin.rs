@@ -24,6 +24,22 @@ fn with_flag<T>(body: impl FnOnce(&AtomicBool) -> T) -> T {
     result
 }
 
+/// Whether a store finds what it writes is no part of what its thread has read, so it must not matter to when a
+/// loop behind it is known for what it is.
+#[test]
+fn a_loop_behind_stores_of_equal_values_waits() {
+    // Three orders of the stores to one variable, with each of which the loop looks in vain not at all, once or
+    // twice.
+    passes(9, || {
+        let shared = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+        let other = shared.clone();
+        let thread = thread::spawn(move || [0, 1].map(|at: usize| other[at].store(2, SeqCst)));
+        (0..2).for_each(|_| shared[0].store(2, SeqCst));
+        while shared[1].load(SeqCst) == 0 {}
+        thread.join().unwrap();
+    });
+}
+
 #[test]
 fn a_loop_without_annotation_waits() {
     // The flag is seen at once, after one vain look, or after two, by which the loop is known for what it is.

@@ -17,5 +17,8 @@
 
 pub mod driver;
 pub mod isolation;
+mod libraries;
 pub mod runtime;
 pub mod symbols;
+
+pub use libraries::libraries;

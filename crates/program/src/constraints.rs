@@ -1,6 +1,6 @@
 //! When steps commute: what a run may know of blocks that are pending, from a description of its code.
 
-use crate::ProcessId;
+use crate::{Location, ProcessId};
 
 /// How the pending steps of two enabled or waiting processes commute, as far as constraints tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,18 @@ pub enum Commutes {
     Here,
     /// Nothing is known.
     Unknown,
+}
+
+/// How alike the ends of both orders of two steps are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Alike {
+    /// Nothing is known.
+    Unknown,
+    /// They are the same but for names: what the one step creates in the one order, the other may create in the
+    /// other.
+    Renamed,
+    /// They are the same.
+    Same,
 }
 
 /// A run that knows conditions under which the steps of its processes commute.
@@ -26,4 +38,26 @@ pub trait Constraints {
     /// others than `without` (the process of the first block): some constraint of theirs holds now whose
     /// variables are written by nothing that these others can still do, whatever they call, create or enable.
     fn commute_uniformly(&mut self, first: u32, second: u32, without: ProcessId) -> bool;
+
+    /// How alike both orders of two blocks end in the present state, and in every other one that differs from it
+    /// only in locations of which `changes` says yes. Neither enables nor disables the other then.
+    fn commute_unless(
+        &mut self,
+        _first: u32,
+        _second: u32,
+        _changes: &mut dyn FnMut(Location) -> bool,
+    ) -> Alike {
+        Alike::Unknown
+    }
+
+    /// Whether no process runs a block twice.
+    fn is_once(&self, _block: u32) -> bool {
+        false
+    }
+
+    /// As [`Constraints::commute_uniformly`], up to renaming, and without what the two processes do themselves:
+    /// what CAV'18 asks (definition 4).
+    fn commute_beside(&mut self, first: u32, second: u32, processes: [ProcessId; 2]) -> bool {
+        self.commute_uniformly(first, second, processes[0])
+    }
 }

@@ -28,7 +28,7 @@ mod schedule;
 
 pub use activation::{Activation, ActivationEnd, Activations, DiagramWords, Message};
 pub use capabilities::{NamedStates, Receives, State, States, Values};
-pub use constraints::{Commutes, Constraints};
+pub use constraints::{Alike, Commutes, Constraints};
 pub use explain::{Explain, Explanation, Observed, WaitExplanation};
 pub use failure::{Failure, FailureKind, Place};
 pub use follow::{Divergence, DivergenceReason, follow, settled};

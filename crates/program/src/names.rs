@@ -9,7 +9,7 @@ pub struct ProcessId(pub u32);
 
 impl ProcessId {
     /// The number as an index.
-    #[inline]
+    #[inline(always)]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -158,8 +158,12 @@ impl ProcessSet {
     }
 
     /// Adds a process.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, process: ProcessId) {
+        if process.0 < 64 {
+            self.first |= 1 << process.0;
+            return;
+        }
         let bit = 1 << (process.index() % 64);
         match (process.index() / 64).checked_sub(1) {
             None => self.first |= bit,
@@ -173,8 +177,12 @@ impl ProcessSet {
     }
 
     /// Removes a process.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, process: ProcessId) {
+        if process.0 < 64 {
+            self.first &= !(1 << process.0);
+            return;
+        }
         let bit = 1 << (process.index() % 64);
         match (process.index() / 64).checked_sub(1) {
             None => self.first &= !bit,
@@ -187,8 +195,11 @@ impl ProcessSet {
     }
 
     /// Whether the process is in the set.
-    #[inline]
+    #[inline(always)]
     pub fn contains(&self, process: ProcessId) -> bool {
+        if process.0 < 64 {
+            return self.first >> process.0 & 1 == 1;
+        }
         let word = match (process.index() / 64).checked_sub(1) {
             None => self.first,
             Some(word) => self.further.get(word).copied().unwrap_or(0),
@@ -196,10 +207,30 @@ impl ProcessSet {
         word >> (process.index() % 64) & 1 == 1
     }
 
+    /// The member with the smallest number.
+    #[inline]
+    pub fn first(&self) -> Option<ProcessId> {
+        match self.first {
+            0 => self.iter().next(),
+            bits => Some(ProcessId(bits.trailing_zeros())),
+        }
+    }
+
+    /// The next member after a process.
+    #[inline]
+    pub fn after(&self, process: ProcessId) -> Option<ProcessId> {
+        let later = if process.0 < 63 { self.first & (!1 << process.0) } else { 0 };
+        match later {
+            0 if self.further.is_empty() => None,
+            0 => self.iter().find(|&other| other > process),
+            bits => Some(ProcessId(bits.trailing_zeros())),
+        }
+    }
+
     /// Whether the set has no member.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.first == 0 && self.further.iter().all(|&word| word == 0)
+        self.first == 0 && (self.further.is_empty() || self.further.iter().all(|&word| word == 0))
     }
 
     /// How many members the set has.
@@ -219,8 +250,10 @@ impl ProcessSet {
     #[inline]
     pub fn copy_from(&mut self, other: &ProcessSet) {
         self.first = other.first;
-        self.further.clear();
-        self.further.extend_from_slice(&other.further);
+        if !self.further.is_empty() || !other.further.is_empty() {
+            self.further.clear();
+            self.further.extend_from_slice(&other.further);
+        }
     }
 
     /// The members, by number.

@@ -29,6 +29,41 @@ pub trait Program {
     fn begin_again(&self) -> bool {
         false
     }
+
+    /// The same program for a part of a search that is explored beside others, with what is known of it now. What
+    /// is found out in the part, the part alone knows, until it is [taken up](Program::take_up): it may come
+    /// after the end of the search. None if nothing is ever found out.
+    fn part(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// Takes up what was found out in a part. It is called in the order of the parts, and of none that comes after the
+    /// end of the search.
+    fn take_up(&self, _part: Self)
+    where
+        Self: Sized,
+    {
+    }
+
+    /// What was learned of it in this part that changes nothing of the search, but that a report tells or that
+    /// matters later, as bytes; nothing if there is none. For who goes on with the search in another process.
+    fn learned(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Takes up what was [learned](Program::learned) in a part that another process explored, in the order of the
+    /// parts. Says whether these are words of this program.
+    fn know(&self, _learned: &[u8]) -> bool {
+        false
+    }
+
+    /// Whether it can be started on this thread of the operating system. A run may leave one on which it can't.
+    fn can_start_here(&self) -> bool {
+        true
+    }
 }
 
 /// A program that has been started.

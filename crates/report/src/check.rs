@@ -5,13 +5,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use mazurka_explore::{
-    Algorithm, Beginning, Counts, Jobs, Monitor, NoMonitor, NotExhaustive, Options, Summary, explore,
-    explore_jobs_from,
+    Algorithm, Beginning, Counts, Crew, Explored, Item, Jobs, Monitor, NoMonitor, NotExhaustive, Options,
+    Summary, explore, explore_ahead, explore_item, explore_jobs, explore_jobs_from,
 };
 use mazurka_program::{Explain, Failure, FailureKind, Program, Schedule};
 
 use crate::collect::{Both, Collected, Collector, DistinctFailure, PartCollector, Watch, same};
-use crate::kept::{Kept, NotKept, Teller, collectors};
+use crate::kept::{Collectors, Kept, Teller, collectors};
 use crate::replay::{Misfit, Replay, ReplayEnd, ReplayFailure, replay};
 use crate::report::{Counterexample, Method, Report, Subject};
 use crate::text::counted;
@@ -70,26 +70,30 @@ pub fn check_observed<'a, P: Program<Run: Explain>>(
     told(program, subject, algorithm, options, Searched { summary, collected: collector.collected(), begin })
 }
 
-/// As [`check()`], by `wake-up` with so many workers: the report does not depend on how many.
+/// As [`check()`], with so many workers: the report does not depend on how many. None if searches by the algorithm can't
+/// be shared ([`Algorithm::can_be_shared`]).
 ///
 /// # Errors
 /// As [`check()`].
-pub fn check_jobs<P: Program<Run: Explain> + Sync>(
+pub fn check_jobs<P: Program<Run: Explain> + Send + Sync>(
     program: &P,
     subject: Subject,
+    algorithm: Algorithm,
     options: &Options,
     workers: usize,
     watch: &mut Watch<'_>,
-) -> Result<Report, InternalError> {
-    let kept = Kept { before: Beginning::whole(), keeper: &mut NotKept };
-    check_kept(program, subject, options, workers, watch, kept)
+) -> Option<Result<Report, InternalError>> {
+    let search = |jobs: Jobs<'_, PartCollector>| explore_jobs(program, algorithm, options, jobs);
+    let Searched { summary, collected, begin } = searched(options, workers, watch, search);
+    let searched = Searched { summary: summary?, collected, begin };
+    Some(told(program, subject, algorithm, options, searched))
 }
 
-/// As [`check_jobs`], of a search that goes on from what was kept of it.
+/// As [`check_jobs`] by `wake-up`, of a search that goes on from what was kept of it.
 ///
 /// # Errors
 /// As [`check()`].
-pub fn check_kept<P: Program<Run: Explain> + Sync>(
+pub fn check_kept<P: Program<Run: Explain> + Send + Sync>(
     program: &P,
     subject: Subject,
     options: &Options,
@@ -97,6 +101,53 @@ pub fn check_kept<P: Program<Run: Explain> + Sync>(
     watch: &mut Watch<'_>,
     kept: Kept<'_>,
 ) -> Result<Report, InternalError> {
+    let (before, mut keeper) = (collectors(kept.before), Teller(kept.keeper));
+    let search =
+        |jobs: Jobs<'_, PartCollector>| explore_jobs_from(program, options, jobs, before, &mut keeper);
+    let searched = searched(options, workers, watch, search);
+    told(program, subject, Algorithm::WakeUp, options, searched)
+}
+
+/// As [`check_jobs`] by `wake-up`, of a program that runs on one thread: with others who explore parts of the search
+/// ahead, and from what was done before.
+///
+/// # Errors
+/// As [`check()`].
+pub fn check_ahead<P: Program<Run: Explain>>(
+    program: &P,
+    subject: Subject,
+    options: &Options,
+    workers: usize,
+    watch: &mut Watch<'_>,
+    before: Beginning<Collected>,
+    crew: &mut dyn Crew<Collected>,
+) -> Result<Report, InternalError> {
+    let before = collectors(before);
+    let search =
+        |jobs: Jobs<'_, PartCollector>| explore_ahead(program, options, jobs, before, &mut Collectors(crew));
+    let searched = searched(options, workers, watch, search);
+    told(program, subject, Algorithm::WakeUp, options, searched)
+}
+
+/// Explores a part of a search, until there were so many executions: what came of it, and what was collected.
+pub fn explore_part<P: Program<Run: Explain>>(
+    program: &P,
+    item: Item,
+    most: u64,
+    options: &Options,
+) -> (Explored, Collected) {
+    let mut part = PartCollector::new(options.keep_going);
+    let explored = explore_item(program, item, most, options, &mut part);
+    (explored, part.collected())
+}
+
+/// Searches in some way of sharing the work.
+fn searched<S>(
+    options: &Options,
+    workers: usize,
+    watch: &mut Watch<'_>,
+    search: impl FnOnce(Jobs<'_, PartCollector>) -> S,
+) -> Searched<S> {
     let begin = Instant::now();
     let collected = Mutex::new(Collected::default());
     let lock = || collected.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,16 +163,15 @@ pub fn check_kept<P: Program<Run: Explain> + Sync>(
             goes_on
         },
     };
-    let (before, mut keeper) = (collectors(kept.before), Teller(kept.keeper));
-    let summary = explore_jobs_from(program, options, jobs, before, &mut keeper);
+    let summary = search(jobs);
     let mut collected = collected.into_inner().unwrap_or_else(PoisonError::into_inner);
     collected.interrupted = interrupted && (collected.found.is_empty() || options.keep_going);
-    told(program, subject, Algorithm::WakeUp, options, Searched { summary, collected, begin })
+    Searched { summary, collected, begin }
 }
 
 /// A search that is over.
-struct Searched {
-    summary: Summary,
+struct Searched<S = Summary> {
+    summary: S,
     collected: Collected,
     begin: Instant,
 }

@@ -64,7 +64,7 @@ pub struct Collector<'a> {
 }
 
 /// A collector of a part of a search, which may be in another thread than who watches.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct PartCollector {
     keep_going: bool,
     collected: Collected,
@@ -122,11 +122,6 @@ impl PartCollector {
     /// One that is done.
     pub fn of(collected: Collected) -> PartCollector {
         PartCollector { collected, ..PartCollector::default() }
-    }
-
-    /// What was collected so far.
-    pub fn so_far(&self) -> &Collected {
-        &self.collected
     }
 
     /// What was collected.

@@ -1,6 +1,8 @@
 //! Searches that are kept, so that they can be gone on with: what was found in each part, and who keeps it.
 
-use mazurka_explore::{Beginning, DoneItem, Ledger, OpenItem};
+use std::time::Duration;
+
+use mazurka_explore::{Ahead, Beginning, Crew, DoneItem, Item, ItemPlace, Ledger, OpenItem};
 
 use crate::collect::{Collected, PartCollector};
 
@@ -15,41 +17,58 @@ pub struct Kept<'a> {
     pub keeper: &'a mut dyn Ledger<Collected>,
 }
 
-/// A search of which nothing is kept.
-pub(crate) struct NotKept;
-
-impl Ledger<Collected> for NotKept {
-    fn commit(&mut self, _: &Part, _: &[OpenItem]) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn begin_again(&mut self) -> Result<(), String> {
-        Ok(())
-    }
-}
-
 /// Tells a keeper what the collectors of items have collected.
 pub(crate) struct Teller<'a>(pub &'a mut dyn Ledger<Collected>);
 
 impl Ledger<PartCollector> for Teller<'_> {
     fn commit(&mut self, done: &DoneItem<PartCollector>, left: &[OpenItem]) -> Result<(), String> {
-        let DoneItem { place, share, summary, monitor } = done;
-        let monitor = monitor.so_far().clone();
-        self.0.commit(&Part { place: place.clone(), share: *share, summary: summary.clone(), monitor }, left)
+        let DoneItem { place, share, summary, monitor, learned } = done.clone();
+        self.0.commit(&Part { place, share, summary, monitor: monitor.collected(), learned }, left)
     }
 
-    fn begin_again(&mut self) -> Result<(), String> {
-        self.0.begin_again()
+    fn begin_again(&mut self, found_in: Option<&OpenItem>) -> Result<(), String> {
+        self.0.begin_again(found_in)
+    }
+}
+
+/// Those who explore parts ahead, with collectors that have what they collected.
+pub(crate) struct Collectors<'a>(pub &'a mut dyn Crew<Collected>);
+
+impl Crew<PartCollector> for Collectors<'_> {
+    fn begin(&mut self, place: &ItemPlace, item: &Item, most: u64) -> bool {
+        self.0.begin(place, item, most)
+    }
+
+    fn wait(&mut self, most: Duration) -> Vec<Ahead<PartCollector>> {
+        let collector = |Ahead { place, found }: Ahead<Collected>| Ahead {
+            place,
+            found: found.map(|(explored, collected)| (explored, PartCollector::of(collected))),
+        };
+        self.0.wait(most).into_iter().map(collector).collect()
+    }
+
+    fn take_up(&mut self, place: &ItemPlace) -> bool {
+        self.0.take_up(place)
+    }
+
+    fn give_up(&mut self, place: &ItemPlace) {
+        self.0.give_up(place);
+    }
+
+    fn has_news(&self) -> bool {
+        self.0.has_news()
     }
 }
 
 /// The same with collectors, which have these failures.
 pub(crate) fn collectors(before: Beginning<Collected>) -> Beginning<PartCollector> {
-    let collector = |Part { place, share, summary, monitor }: Part| DoneItem {
+    let Beginning { found_out, open, done } = before;
+    let collector = |Part { place, share, summary, monitor, learned }: Part| DoneItem {
         place,
         share,
         summary,
         monitor: PartCollector::of(monitor),
+        learned,
     };
-    Beginning { open: before.open, done: before.done.into_iter().map(collector).collect() }
+    Beginning { found_out, open, done: done.into_iter().map(collector).collect() }
 }

@@ -29,6 +29,7 @@ mod livelock;
 mod progress;
 mod replay;
 mod report;
+mod stretch;
 mod style;
 #[cfg(test)]
 mod tests;
@@ -38,7 +39,10 @@ mod toy;
 mod wording;
 
 pub use architecture::{Architecture, NamedLink};
-pub use check::{InternalError, check, check_jobs, check_kept, check_observed, check_schedule, confirm};
+pub use check::{
+    InternalError, check, check_ahead, check_jobs, check_kept, check_observed, check_schedule, confirm,
+    explore_part,
+};
 pub use collect::{Collected, Collector, DistinctFailure, MAX_FAILURES, Watch, schedule_of};
 pub use comparison::{Comparison, ComparisonRow, NotRun, Parameters, comparison_row};
 pub use diagram::Diagram;
@@ -50,6 +54,7 @@ pub use kept::{Kept, Part};
 pub use progress::Progress;
 pub use replay::{Misfit, Replay, ReplayEnd, ReplayFailure, ReplayStep, Waiting, replay};
 pub use report::{Counterexample, Leak, Method, Report, Subject, Verdict};
+pub use stretch::{check_stretch, together};
 pub use style::clean;
 pub use text::{TextOptions, brief_text, text};
 pub use wording::Wording;

@@ -66,9 +66,9 @@ fn line(counts: &Counts, share: f64, elapsed: Duration) -> String {
     if seconds > 0.0 {
         line += &format!("; {:.0} complete/s", counts.complete as f64 / seconds);
     }
-    // Branches that are not found yet make the share less, so it is a guess and says so.
+    // Of branches that are not found yet nobody knows, so no total is made of it: it may be off by any factor.
     if share > 0.0 && share <= 1.0 {
-        line += &format!("; perhaps {:.1} % of {:.0}", share * 100.0, counts.complete as f64 / share);
+        line += &format!("; {:.1} % of the branches known so far", share * 100.0);
     }
     line + &format!("; longest {}; {seconds:.0} s", counts.longest)
 }
@@ -81,7 +81,10 @@ mod tests {
     fn the_line_tells_what_is_known() {
         let counts = Counts { complete: 90, blocked: 10, longest: 12, ..Counts::default() };
         let told = line(&counts, 0.25, Duration::from_secs(3));
-        assert_eq!(told, "90 complete, 10 blocked; 30 complete/s; perhaps 25.0 % of 360; longest 12; 3 s");
+        assert_eq!(
+            told,
+            "90 complete, 10 blocked; 30 complete/s; 25.0 % of the branches known so far; longest 12; 3 s"
+        );
         assert_eq!(line(&counts, 0.0, Duration::ZERO), "90 complete, 10 blocked; longest 12; 0 s");
     }
 }

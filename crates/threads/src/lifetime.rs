@@ -51,12 +51,24 @@ impl<T: Clone> ExecutionState for Vec<T> {
         self.clear();
     }
 
+    #[inline]
     fn save(&self, saved: &mut Vec<T>) {
-        saved.clone_from(self);
+        copy_list(self, saved);
     }
 
+    #[inline]
     fn restore(&mut self, saved: &Vec<T>) {
-        self.clone_from(saved);
+        copy_list(saved, self);
+    }
+}
+
+/// Makes a list what another is. Most lists of most executions are empty: those cost no call.
+#[inline]
+pub fn copy_list<T: Clone>(from: &Vec<T>, to: &mut Vec<T>) {
+    if from.is_empty() {
+        to.clear();
+    } else {
+        to.clone_from(from);
     }
 }
 
@@ -324,7 +336,7 @@ impl<T: Entry> Sparse<T> {
     }
 
     /// The entry, if this execution has used it.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, at: usize) -> Option<&T> {
         match self.entries.get(at) {
             Some((execution, entry)) if *execution == self.execution => Some(entry),
@@ -333,7 +345,7 @@ impl<T: Entry> Sparse<T> {
     }
 
     /// The entry, for use.
-    #[inline]
+    #[inline(always)]
     pub fn at(&mut self, at: usize) -> &mut T {
         if self.entries.get(at).is_none_or(|entry| entry.0 != self.execution) {
             self.first_use(at);

@@ -10,7 +10,7 @@
 
 use mazurka_program::{Location, ProcessId};
 
-use crate::lifetime::ExecutionState;
+use crate::lifetime::{ExecutionState, copy_list};
 use crate::races::{Atomic, Order, Part, Races, Seen};
 
 /// Something that a thread does, of which races are judged.
@@ -66,7 +66,7 @@ impl ExecutionState for RaceLog {
     }
 
     fn save(&self, saved: &mut RaceLog) {
-        saved.done.clone_from(&self.done);
+        copy_list(&self.done, &mut saved.done);
     }
 
     fn restore(&mut self, saved: &RaceLog) {

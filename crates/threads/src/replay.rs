@@ -21,8 +21,16 @@ pub fn mix_access(digest: u64, access: Access) -> u64 {
 /// A number that tells labels apart, beginning with what else is to be told.
 #[inline]
 pub fn digest(first: u64, label: &Label) -> u64 {
-    let spawned = mix(first, label.spawned.len() as u64);
-    label.accesses.iter().fold(spawned, |digest, &access| mix_access(digest, access))
+    let mut digest = first;
+    // Who creates several processes at one place does another thing each time.
+    for &child in &label.spawned[..] {
+        digest = mix(digest, child.0.into());
+    }
+    digest = mix(digest, label.spawned.len() as u64);
+    for &access in &label.accesses[..] {
+        digest = mix_access(digest, access);
+    }
+    digest
 }
 
 /// Who could take a step after each prefix of a script, and with how many outcomes.
@@ -49,6 +57,9 @@ impl Prefixes {
     /// How many outcomes the next step of a process had after so many steps.
     #[inline]
     pub fn outcomes(&self, depth: usize, process: ProcessId) -> u32 {
+        if self.outcomes.is_empty() {
+            return 1;
+        }
         let noted = self.outcomes.iter().rev().take_while(|noted| noted.0 as usize == depth);
         noted.into_iter().find(|noted| noted.1 == process).map_or(1, |noted| noted.2)
     }

@@ -12,7 +12,7 @@
 use mazurka_program::{Access, AccessKind, Label, Location};
 
 use crate::guards::Reads;
-use crate::lifetime::ExecutionState;
+use crate::lifetime::{ExecutionState, copy_list};
 
 /// No iteration of a loop that is recognised reads more than this.
 const MAX_READS: usize = 32;
@@ -60,7 +60,7 @@ pub enum Visit {
 
 impl<P: Copy + PartialEq, S> LoopDetector<P, S> {
     /// The thread has changed something.
-    #[inline]
+    #[inline(always)]
     pub fn clear(&mut self) {
         self.reads.clear();
         self.taken = None;
@@ -77,19 +77,19 @@ impl<P: Copy + PartialEq, S> LoopDetector<P, S> {
     }
 
     /// Whether nothing has been read since something was changed.
-    #[inline]
+    #[inline(always)]
     pub fn is_clear(&self) -> bool {
         self.reads.is_empty()
     }
 
     /// Whether no more reads can be part of one iteration.
-    #[inline]
+    #[inline(always)]
     pub fn is_full(&self) -> bool {
         self.reads.len() >= MAX_READS
     }
 
     /// Whether a state has been taken.
-    #[inline]
+    #[inline(always)]
     pub fn has_state(&self) -> bool {
         self.taken.is_some()
     }
@@ -97,7 +97,12 @@ impl<P: Copy + PartialEq, S> LoopDetector<P, S> {
     /// Whether the thread may be in a loop around this place.
     #[inline]
     pub fn suspects(&self, place: P) -> bool {
-        self.reads.iter().any(|read| read.place == place)
+        for read in &self.reads[..] {
+            if read.place == place {
+                return true;
+            }
+        }
+        false
     }
 
     /// Where a state was taken.
@@ -148,7 +153,7 @@ impl<P: Copy, S: Clone + Default> ExecutionState for LoopDetector<P, S> {
     }
 
     fn save(&self, saved: &mut LoopDetector<P, S>) {
-        saved.reads.clone_from(&self.reads);
+        copy_list(&self.reads, &mut saved.reads);
         saved.taken = self.taken;
         if self.taken.is_some() {
             saved.state.clone_from(&self.state);

@@ -119,9 +119,12 @@ impl Values {
     }
 
     /// What a location holds.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, location: Location) -> u64 {
-        self.cells.get(location.0 as usize).map_or(0, |cell| cell.value)
+        match self.cells.get(location.0 as usize) {
+            Some(cell) => cell.value,
+            None => 0,
+        }
     }
 
     /// Sets a location; `depth` is the number of steps with the one that sets it. Gives what that means to

@@ -5,7 +5,7 @@
 
 use mazurka_program::{Location, ProcessId};
 
-use crate::lifetime::ExecutionState;
+use crate::lifetime::{ExecutionState, copy_list};
 
 /// A thread that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +84,8 @@ impl ExecutionState for Waiters {
     }
 
     fn save(&self, saved: &mut Waiters) {
-        saved.list.clone_from(&self.list);
-        saved.spurious.clone_from(&self.spurious);
+        copy_list(&self.list, &mut saved.list);
+        copy_list(&self.spurious, &mut saved.spurious);
     }
 
     fn restore(&mut self, saved: &Waiters) {

@@ -112,8 +112,15 @@ impl HappensBefore {
         for lane in 0..self.lanes {
             let mut all = [u32::MAX; LANE];
             for position in from..self.events.len() {
-                let clock = self.clocks[position * self.lanes + lane];
-                all = std::array::from_fn(|i| all[i].min(clock[i]));
+                // A plain loop: in builds that are not optimised the closures of others cost most of the time.
+                let clock = &self.clocks[position * self.lanes + lane];
+                let mut i = 0;
+                while i < LANE {
+                    if clock[i] < all[i] {
+                        all[i] = clock[i];
+                    }
+                    i += 1;
+                }
             }
             least.extend_from_slice(&all);
         }
@@ -138,11 +145,15 @@ impl HappensBefore {
     #[inline]
     pub fn past_is_within(&self, position: usize, taken: &[u32]) -> bool {
         let own = self.events[position].process.index();
-        let clock = &self.clocks[position * self.lanes..][..self.lanes];
-        let known = clock.as_flattened().iter().enumerate();
-        known.into_iter().all(|(process, &known)| {
-            known <= taken.get(process).copied().unwrap_or(0) + u32::from(process == own)
-        })
+        let clock = self.clocks[position * self.lanes..][..self.lanes].as_flattened();
+        let (known, unknown) = clock.split_at(clock.len().min(taken.len()));
+        // Without a branch for each process: several are compared at once.
+        let missing = known.iter().zip(taken).fold(0, |sum, (known, taken)| sum + u32::from(known > taken));
+        let own_taken = taken.get(own).copied().unwrap_or(0);
+        let own_missing = own < known.len() && known[own] > own_taken;
+        missing == u32::from(own_missing)
+            && clock[own] <= own_taken + 1
+            && unknown.iter().enumerate().all(|(at, &count)| count == 0 || known.len() + at == own)
     }
 
     /// The first event that writes a location and is not in a set, of which it is asked by position and which
@@ -193,7 +204,10 @@ impl HappensBefore {
         holds: impl FnMut(GuardId, usize) -> bool,
     ) {
         debug_assert_eq!(self.events.len(), trace.len());
-        let most = label.spawned.iter().fold(process, |most, &child| most.max(child)).index();
+        let mut most = process.index();
+        for child in &label.spawned[..] {
+            most = most.max(child.index());
+        }
         if most >= self.lanes * LANE {
             self.widen((most / LANE + 1).next_power_of_two());
         }
@@ -235,7 +249,8 @@ impl HappensBefore {
             if to as usize > self.locations.len() {
                 self.locations.resize(to as usize, UNTOUCHED);
             }
-            for location in from..to {
+            let mut location = from;
+            while location < to {
                 let heads = self.locations[location as usize];
                 let last_write = self.links.get(heads.write as usize).map(|link| link.position);
                 if !access.kind.is_read() {
@@ -251,6 +266,7 @@ impl HappensBefore {
                     self.add_candidate(write, process, previous);
                 }
                 self.link(location, access.kind.is_read());
+                location += 1;
             }
         }
     }
@@ -261,7 +277,7 @@ impl HappensBefore {
         let Some(event) = self.events.get(first as usize) else { return };
         if event.process != process
             && !previous.is_some_and(|previous| self.knows(previous, event))
-            && !self.candidates.contains(&first)
+            && (self.candidates.is_empty() || !self.candidates.contains(&first))
         {
             self.candidates.push(first);
         }
@@ -392,8 +408,14 @@ impl HappensBefore {
         for lane in 0..self.lanes {
             let mut new = previous.map_or([0; LANE], |previous| self.clocks[previous * self.lanes + lane]);
             for &candidate in &self.candidates {
-                let theirs = self.clocks[candidate as usize * self.lanes + lane];
-                new = std::array::from_fn(|i| new[i].max(theirs[i]));
+                let theirs = &self.clocks[candidate as usize * self.lanes + lane];
+                let mut i = 0;
+                while i < LANE {
+                    if theirs[i] > new[i] {
+                        new[i] = theirs[i];
+                    }
+                    i += 1;
+                }
             }
             self.clocks.push(new);
         }

@@ -14,6 +14,7 @@ pub struct Trace {
     spawned: Vec<ProcessId>,
     waited_for: Vec<Location>,
     processes: Vec<History>,
+    special: Vec<u32>,
 }
 
 /// What is known of an event.
@@ -102,11 +103,13 @@ impl Trace {
     }
 
     /// The guard of the event at a position.
+    #[inline]
     pub fn guard(&self, position: usize) -> Option<Guard> {
         self.events[position].guard
     }
 
     /// Whether the event at a position might have touched other locations in another place.
+    #[inline]
     pub fn varies(&self, position: usize) -> bool {
         self.events[position].varies
     }
@@ -125,13 +128,32 @@ impl Trace {
     }
 
     /// The locations whose writers the event at a position had to wait for ([`Label::waited_for`]).
+    #[inline]
     pub fn waited_for(&self, position: usize) -> &[Location] {
         let end =
             self.events.get(position + 1).map_or(self.waited_for.len(), |next| next.waited_for as usize);
         &self.waited_for[self.events[position].waited_for as usize..end]
     }
 
+    /// The positions of the events that waited, that vary, or that could have had other outcomes: in most
+    /// programs they are few.
+    #[inline]
+    pub fn special(&self) -> &[u32] {
+        &self.special
+    }
+
+    /// Whether the event at a position is none of those.
+    #[inline]
+    pub fn is_plain(&self, position: usize) -> bool {
+        let event = &self.events[position];
+        event.guard.is_none()
+            && !event.varies
+            && event.alternatives == 1
+            && self.waited_for(position).is_empty()
+    }
+
     /// The positions of a process's events.
+    #[inline]
     pub fn positions(&self, process: ProcessId) -> &[u32] {
         self.processes.get(process.index()).map_or(&[], |history| &history.positions)
     }
@@ -169,6 +191,11 @@ impl Trace {
             .any(|access| !access.kind.is_read() && access.overlaps(Access::one(location, access.kind)))
     }
 
+    /// Whether the event at a position reads or writes a location.
+    pub fn touches(&self, position: usize, location: Location) -> bool {
+        self.accesses(position).iter().any(|access| access.overlaps(Access::one(location, access.kind)))
+    }
+
     /// The label of the event at a position.
     pub fn label(&self, position: usize) -> Label {
         Label {
@@ -188,7 +215,10 @@ impl Trace {
 
     /// Appends an event.
     pub fn push(&mut self, process: ProcessId, choice: u32, alternatives: u32, label: &Label) {
-        let most = label.spawned.iter().fold(process, |most, &child| most.max(child)).index();
+        let mut most = process.index();
+        for child in &label.spawned[..] {
+            most = most.max(child.index());
+        }
         if most >= self.processes.len() {
             self.processes.resize_with(most + 1, History::default);
         }
@@ -211,6 +241,9 @@ impl Trace {
         if !(label.spawned.is_empty() && label.waited_for.is_empty()) {
             self.enter_others(label);
         }
+        if label.guard.is_some() || label.varies || alternatives > 1 || !label.waited_for.is_empty() {
+            self.special.push(self.events.len() as u32);
+        }
         self.events.push(event);
     }
 
@@ -231,6 +264,9 @@ impl Trace {
         }
         for event in &self.events[len..] {
             self.processes[event.process.index()].positions.pop();
+        }
+        while self.special.last().is_some_and(|&last| last as usize >= len) {
+            self.special.pop();
         }
         self.accesses.truncate(first.accesses.0 as usize);
         self.spawned.truncate(first.spawned as usize);

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use mazurka_constraints::{Block, Effect as BlockEffect, Path, Terms};
 use mazurka_smt::{Formula, Linear, Var};
 
-use crate::model::{Binary, Effect, Expr, ExprKind, Method, Model, Sort, Statement, StatementKind, Target};
+use super::loops::LoopFacts;
+use crate::model::{
+    Binary, Effect, Expr, ExprKind, Method, MethodId, Model, Sort, Statement, StatementKind, Target,
+};
 
 /// How many ways through a method are followed.
 const MOST_PATHS: usize = 64;
@@ -17,8 +20,15 @@ const MOST_COMPARED: u32 = 8;
 const DEEPEST: u32 = 200;
 
 /// Why nothing is known of a method, to follow its name.
-type Reason = &'static str;
+pub(super) type Reason = &'static str;
 
+/// What an effect of a method is: its kind, and the number of a method, a class or a loop.
+const KINDS: u32 = 3;
+const CALL: u32 = 0;
+const NEW: u32 = 1;
+const LOOP: u32 = 2;
+
+const MIXED: Reason = "computes with integers and rationals together";
 const TOO_LARGE: Reason = "computes numbers that are too large";
 
 /// Functions of the standard library that have a value whatever they are given.
@@ -52,6 +62,30 @@ const TOTAL: [&str; 22] = [
 pub(super) struct Functions {
     pub names: Vec<String>,
     numbers: BTreeMap<String, u32>,
+    /// By number: what those are that somebody can find out.
+    pub meanings: BTreeMap<u32, Meaning>,
+}
+
+/// A loop of a method: where it is, and what it mentions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Loop {
+    /// The method, by number.
+    pub method: u32,
+    /// Where the loop begins.
+    pub file: u32,
+    pub start: u32,
+    /// The variables that are set before it, and the fields.
+    pub slots: Vec<u32>,
+    pub fields: Vec<u32>,
+}
+
+/// What a function stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// No object.
+    Null,
+    /// Whether a loop comes to its end: 1 if it does. Its arguments are variables, then fields.
+    Ends(Loop),
 }
 
 impl Functions {
@@ -68,16 +102,18 @@ impl Functions {
 pub(super) fn extract(
     model: &Model,
     class: usize,
-    method: &Method,
+    number: MethodId,
     functions: &mut Functions,
 ) -> (Result<Block, Reason>, Vec<String>) {
+    let method = &model.methods[number.index()];
     let fields = &model.classes[class].fields;
     let shared = fields.len() as u32;
-    let own = method.parameters + MOST_MADE;
+    let own = own(method);
     let mut names: Vec<String> = method.body.slots.iter().take(method.parameters as usize).cloned().collect();
     names.extend((0..MOST_MADE).map(|at| format!("made{at}")));
     let fresh = shared + method.parameters;
-    let mut extractor = Extractor { model, functions, terms: Terms::new(shared + own), fresh, compared: 0 };
+    let terms = Terms::new(shared + own);
+    let mut extractor = Extractor { model, functions, terms, fresh, compared: 0, method: number.0 };
     let mut way = Way::default();
     for (at, field) in fields.iter().enumerate() {
         way.fields.push(unknown(field.sort, Var(at as u32)));
@@ -91,16 +127,45 @@ pub(super) fn extract(
         for (way, end) in ends {
             paths.extend(way.path(&start, end)?);
         }
+        let known = extractor.no_null()?;
         Ok(Block {
             shared,
             own,
             made: MOST_MADE,
+            known,
             guard: None,
             paths,
             applications: extractor.terms.applications().to_vec(),
         })
     });
     (block, names)
+}
+
+/// How many variables a method has of its own: parameters, and what it makes.
+pub(super) fn own(method: &Method) -> u32 {
+    method.parameters + MOST_MADE
+}
+
+/// Where a condition about the fields of a class holds.
+pub(super) fn condition(
+    model: &Model,
+    class: usize,
+    expr: &Expr,
+    functions: &mut Functions,
+) -> Result<Formula, Reason> {
+    let fields = &model.classes[class].fields;
+    let shared = fields.len() as u32;
+    let terms = Terms::new(shared);
+    let mut extractor = Extractor { model, functions, terms, fresh: shared, compared: 0, method: 0 };
+    let fields = fields.iter().enumerate().map(|(at, field)| unknown(field.sort, Var(at as u32)));
+    let mut way = Way { fields: fields.collect(), ..Way::default() };
+    let mut throws = Vec::new();
+    let holds = extractor.truth(expr, &mut way, &mut throws, 0)?;
+    // What stands for a function has a number that is another thing's in a pair of methods.
+    if !throws.is_empty() || !extractor.terms.applications().is_empty() {
+        return Err("calls functions, or may throw");
+    }
+    Ok(holds)
 }
 
 /// A value that is not known.
@@ -114,12 +179,17 @@ enum Symbol {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Int,
+    /// A rational. A sum of such numbers has no constant part, and is compared with such sums only: then every
+    /// solution in rationals is one in integers when multiplied by a common denominator, so what has none in
+    /// integers has none.
+    Rat,
     Other,
 }
 
 fn unknown(sort: Sort, var: Var) -> Symbol {
     match sort {
         Sort::Int => Symbol::Number(Linear::var(var), Kind::Int),
+        Sort::Rat => Symbol::Number(Linear::var(var), Kind::Rat),
         Sort::Other => Symbol::Number(Linear::var(var), Kind::Other),
         // True is 1.
         Sort::Bool => {
@@ -143,7 +213,8 @@ struct Way {
     condition: Vec<Formula>,
     fields: Vec<Symbol>,
     slots: BTreeMap<u32, Symbol>,
-    effects: Vec<(u32, Vec<Symbol>)>,
+    /// What it calls and makes: of which kind, with what, and what came of it.
+    effects: Vec<(u32, Vec<Symbol>, Option<Var>)>,
     /// How many objects and futures it has made.
     made: u32,
 }
@@ -171,9 +242,9 @@ impl Way {
         for symbol in &results {
             open = spread(open, symbol, &|numbers, sum| numbers.results.push(sum));
         }
-        for (kind, arguments) in &self.effects {
+        for (kind, arguments, made) in &self.effects {
             for (_, numbers) in &mut open {
-                numbers.effects.push(BlockEffect { kind: *kind, arguments: Vec::new() });
+                numbers.effects.push(BlockEffect { kind: *kind, arguments: Vec::new(), made: *made });
             }
             for symbol in arguments {
                 open = spread(open, symbol, &|numbers, sum| {
@@ -239,6 +310,8 @@ struct Extractor<'a> {
     fresh: u32,
     /// How many conditions were compared with each other.
     compared: u32,
+    /// The method, by number.
+    method: u32,
 }
 
 impl Extractor<'_> {
@@ -277,7 +350,7 @@ impl Extractor<'_> {
         match &statement.kind {
             StatementKind::Assign(target, expr) => {
                 let value = self.value(expr, &mut way, &mut done, depth)?;
-                assign(&mut way, Some(*target), value);
+                assign(&mut way, Some(*target), value)?;
                 done.push((way, End::On));
             }
             StatementKind::If(condition, then, otherwise) => {
@@ -292,11 +365,12 @@ impl Extractor<'_> {
             }
             StatementKind::Effect(target, effect) => {
                 let value = self.effect(effect, &mut way, &mut done, depth)?;
-                assign(&mut way, *target, value);
+                assign(&mut way, *target, value)?;
                 done.push((way, End::On));
             }
             StatementKind::Return(expr) => {
                 let value = self.value(expr, &mut way, &mut done, depth)?;
+                let value = self.plain(vec![value])?.remove(0);
                 done.push((way, End::Returned(value)));
             }
             StatementKind::Assert(condition) => {
@@ -305,9 +379,15 @@ impl Extractor<'_> {
                 done.push((way, End::On));
             }
             StatementKind::Await(_) | StatementKind::Suspend => {
+                for (_, symbol) in way.slots.iter_mut() {
+                    *symbol = self.plain(vec![symbol.clone()])?.remove(0);
+                }
                 done.push((way, End::Waits(statement.span.start)));
             }
-            StatementKind::While(..) | StatementKind::ForEach { .. } => return Err("has a loop"),
+            StatementKind::While(..) | StatementKind::ForEach { .. } => {
+                self.loop_statement(statement, &mut way, &mut done)?;
+                done.push((way, End::On));
+            }
             StatementKind::Switch(..) => return Err("has a switch"),
             StatementKind::Try { .. } | StatementKind::Throw(_) => return Err("has exceptions of its own"),
         }
@@ -329,13 +409,13 @@ impl Extractor<'_> {
                 }
                 let to = self.value(callee, way, done, depth)?;
                 if !matches!(callee.kind, ExprKind::This) && !self.is_made(&to) {
-                    let null = self.apply("null", &[])?;
+                    let null = self.null()?;
                     let missing = self.equal(&to, &null)?;
                     throws(way, missing.negated(), done);
                 }
                 told.insert(0, to);
-                way.effects.push((2 * method.0, told));
-                self.make(way)
+                let told = self.plain(told)?;
+                self.make(way, CALL + KINDS * method.0, told)
             }
             Effect::New { class, arguments, local } => {
                 if *local {
@@ -345,8 +425,8 @@ impl Extractor<'_> {
                 for argument in arguments {
                     told.push(self.value(argument, way, done, depth)?);
                 }
-                way.effects.push((2 * class.0 + 1, told));
-                self.make(way)
+                let told = self.plain(told)?;
+                self.make(way, NEW + KINDS * class.0, told)
             }
             Effect::SyncCall { .. } => Err("calls a method and waits for it"),
             Effect::Get(_) => Err("waits for a future"),
@@ -355,12 +435,84 @@ impl Extractor<'_> {
     }
 
     /// An object or a future that is new, and so not null.
-    fn make(&mut self, way: &mut Way) -> Result<Symbol, Reason> {
+    fn make(&mut self, way: &mut Way, kind: u32, told: Vec<Symbol>) -> Result<Symbol, Reason> {
         if way.made == MOST_MADE {
             return Err("makes too many objects and calls");
         }
+        let made = Var(self.fresh + way.made);
         way.made += 1;
-        Ok(Symbol::Number(Linear::var(Var(self.fresh + way.made - 1)), Kind::Other))
+        way.effects.push((kind, told, Some(made)));
+        Ok(Symbol::Number(Linear::var(made), Kind::Other))
+    }
+
+    /// Values as they leave a method: rationals are told by what stands for them.
+    fn plain(&mut self, symbols: Vec<Symbol>) -> Result<Vec<Symbol>, Reason> {
+        let plain = |symbol| match symbol {
+            Symbol::Number(_, Kind::Rat) => self.apply("rational", &[symbol]),
+            symbol => Ok(symbol),
+        };
+        symbols.into_iter().map(plain).collect()
+    }
+
+    fn null(&mut self) -> Result<Symbol, Reason> {
+        let number = self.functions.number("null");
+        self.functions.meanings.insert(number, Meaning::Null);
+        self.apply("null", &[])
+    }
+
+    /// That what is made is there.
+    fn no_null(&mut self) -> Result<Vec<Formula>, Reason> {
+        let null = self.null()?;
+        let made =
+            (self.fresh..self.fresh + MOST_MADE).map(|at| Symbol::Number(Linear::var(Var(at)), Kind::Other));
+        made.map(|made| Ok(self.equal(&made, &null)?.negated())).collect()
+    }
+
+    /// A loop: what it assigns, and what it calls, are functions of what it mentions; it may throw.
+    fn loop_statement(
+        &mut self,
+        statement: &Statement,
+        way: &mut Way,
+        done: &mut Vec<(Way, End)>,
+    ) -> Result<(), Reason> {
+        let facts = LoopFacts::of(statement)?;
+        let slots: Vec<u32> =
+            facts.slots.iter().copied().filter(|slot| way.slots.contains_key(slot)).collect();
+        let fields: Vec<u32> = facts.fields.iter().copied().collect();
+        let mentioned = slots.iter().map(|slot| way.slots[slot].clone());
+        let mentioned: Vec<Symbol> =
+            mentioned.chain(fields.iter().map(|&field| way.fields[field as usize].clone())).collect();
+        let (file, start) = (statement.span.file, statement.span.start);
+        let name = format!("the loop at {file}:{start}");
+        let ends = self.functions.number(&format!("ends {name}"));
+        self.functions
+            .meanings
+            .insert(ends, Meaning::Ends(Loop { method: self.method, file, start, slots, fields }));
+        let ends = self.apply(&format!("ends {name}"), &mentioned)?;
+        let one = Symbol::Number(Linear::constant(1), Kind::Int);
+        let ends = self.equal(&ends, &one)?;
+        throws(way, ends, done);
+        if facts.calls {
+            let number = self.functions.number(&name);
+            let told = self.plain(mentioned.clone())?;
+            way.effects.push((LOOP + KINDS * number, told, None));
+        }
+        for &field in &facts.assigned_fields {
+            let after = self.apply(&format!("field {field} after {name}"), &mentioned)?;
+            way.fields[field as usize] = alike(&way.fields[field as usize], after);
+        }
+        for &slot in &facts.assigned_slots {
+            if let Some(before) = way.slots.get(&slot).cloned() {
+                let after = self.apply(&format!("variable {slot} after {name}"), &mentioned)?;
+                let after = match alike(&before, after) {
+                    // A variable for rationals may have held an integer.
+                    Symbol::Number(sum, Kind::Int) => Symbol::Number(sum, Kind::Other),
+                    after => after,
+                };
+                way.slots.insert(slot, after);
+            }
+        }
+        Ok(())
     }
 
     fn is_made(&self, symbol: &Symbol) -> bool {
@@ -384,7 +536,10 @@ impl Extractor<'_> {
 
     fn equal(&mut self, left: &Symbol, right: &Symbol) -> Result<Formula, Reason> {
         match (left, right) {
-            (Symbol::Number(left, _), Symbol::Number(right, _)) => {
+            (Symbol::Number(left, one), Symbol::Number(right, other)) => {
+                if (*one == Kind::Rat) != (*other == Kind::Rat) {
+                    return Err(MIXED);
+                }
                 Formula::equal(left, right).ok_or(TOO_LARGE)
             }
             (Symbol::Truth(left), Symbol::Truth(right)) => {
@@ -438,7 +593,7 @@ impl Extractor<'_> {
                 let number: i64 = number.try_into().map_err(|_| TOO_LARGE)?;
                 Symbol::Number(Linear::constant(number.into()), Kind::Int)
             }
-            ExprKind::Null => self.apply("null", &[])?,
+            ExprKind::Null => self.null()?,
             ExprKind::This => self.apply("this", &[])?,
             ExprKind::Text(text) => self.apply(&format!("{text:?}"), &[])?,
             ExprKind::Slot(slot) => {
@@ -500,8 +655,15 @@ impl Extractor<'_> {
             Binary::NotEqual => return Ok(Symbol::Truth(self.equal(&left, &right)?.negated())),
             _ => {}
         }
-        let (Symbol::Number(a, Kind::Int), Symbol::Number(b, Kind::Int)) = (&left, &right) else {
-            return self.opaque(op, left, right);
+        let (a, b, kind) = match (&left, &right) {
+            (Symbol::Number(a, Kind::Int), Symbol::Number(b, Kind::Int)) => (a, b, Kind::Int),
+            (Symbol::Number(a, Kind::Rat), Symbol::Number(b, Kind::Rat)) if op != Binary::Multiply => {
+                (a, b, Kind::Rat)
+            }
+            _ => {
+                let sides = self.plain(vec![left, right])?;
+                return self.opaque(op, sides[0].clone(), sides[1].clone());
+            }
         };
         let at_most = |a: &Linear, b: &Linear| Formula::at_most(a, b).ok_or(TOO_LARGE);
         Ok(match op {
@@ -509,8 +671,8 @@ impl Extractor<'_> {
             Binary::LessEqual => Symbol::Truth(at_most(a, b)?),
             Binary::Greater => Symbol::Truth(at_most(a, b)?.negated()),
             Binary::GreaterEqual => Symbol::Truth(at_most(b, a)?),
-            Binary::Add => Symbol::Number(a.plus(b).ok_or(TOO_LARGE)?, Kind::Int),
-            Binary::Subtract => Symbol::Number(a.minus(b).ok_or(TOO_LARGE)?, Kind::Int),
+            Binary::Add => Symbol::Number(a.plus(b).ok_or(TOO_LARGE)?, kind),
+            Binary::Subtract => Symbol::Number(a.minus(b).ok_or(TOO_LARGE)?, kind),
             Binary::Multiply => match (a.as_constant(), b.as_constant()) {
                 (Some(by), _) => Symbol::Number(b.times(by).ok_or(TOO_LARGE)?, Kind::Int),
                 (_, Some(by)) => Symbol::Number(a.times(by).ok_or(TOO_LARGE)?, Kind::Int),
@@ -545,6 +707,17 @@ impl Extractor<'_> {
     }
 }
 
+/// A value that is not known, of the kind of a field.
+fn alike(before: &Symbol, after: Symbol) -> Symbol {
+    match (before, after) {
+        (Symbol::Number(_, kind), Symbol::Number(sum, _)) => Symbol::Number(sum, *kind),
+        (Symbol::Truth(_), Symbol::Number(sum, _)) => {
+            Symbol::Truth(Formula::equal(&sum, &Linear::constant(1)).unwrap_or(Formula::False))
+        }
+        (_, after) => after,
+    }
+}
+
 /// Takes the way on which something does not hold to its end.
 fn throws(way: &mut Way, holds: Formula, done: &mut Vec<(Way, End)>) {
     if holds != Formula::True {
@@ -555,12 +728,19 @@ fn throws(way: &mut Way, holds: Formula, done: &mut Vec<(Way, End)>) {
     }
 }
 
-fn assign(way: &mut Way, target: Option<Target>, value: Symbol) {
+fn assign(way: &mut Way, target: Option<Target>, value: Symbol) -> Result<(), Reason> {
     match target {
         Some(Target::Slot(slot)) => {
             way.slots.insert(slot.0, value);
         }
-        Some(Target::Field(field)) => way.fields[field.index()] = value,
+        Some(Target::Field(field)) => {
+            let is_rat = |symbol: &Symbol| matches!(symbol, Symbol::Number(_, Kind::Rat));
+            if is_rat(&way.fields[field.index()]) != is_rat(&value) {
+                return Err(MIXED);
+            }
+            way.fields[field.index()] = value;
+        }
         None => {}
     }
+    Ok(())
 }

@@ -99,10 +99,25 @@ pub(crate) struct FunctionDecl<'a> {
     pub(crate) span: Span,
 }
 
+/// `[..]` before a declaration, as far as it means something.
+#[derive(Debug, Default)]
+pub(crate) struct Annotations<'a> {
+    /// Whether `Atomic` is among them.
+    pub(crate) atomic: bool,
+    pub(crate) commutes: Vec<Commutes<'a>>,
+}
+
+/// `[Commutes: m, When: e]`: what a method commutes with, and where.
+#[derive(Debug)]
+pub(crate) struct Commutes<'a> {
+    pub(crate) with: Name<'a>,
+    /// None: everywhere.
+    pub(crate) condition: Option<Expr<'a>>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Signature<'a> {
-    /// Whether it is annotated as `[Atomic]`.
-    pub(crate) atomic: bool,
+    pub(crate) annotations: Annotations<'a>,
     pub(crate) result: TypeUse<'a>,
     pub(crate) name: Name<'a>,
     pub(crate) parameters: Vec<Parameter<'a>>,

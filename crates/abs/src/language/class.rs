@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use mazurka_syntax::Diagnostic;
 
-use super::ast::{ClassDecl, Name};
+use super::ast::{ClassDecl, Commutes, Name};
 use super::body::{Body, Kind};
 use super::compiler::Compiler;
 use super::traits::FlatMethod;
@@ -118,7 +118,7 @@ impl<'a> Compiler<'a> {
         let (module, id, class) = self.classes[at];
         let init = self.lower_init(module, id, class);
         let mut methods: Vec<(MethodName, MethodId)> = Vec::new();
-        let mut run = None;
+        let (mut run, mut annotated) = (None, Vec::new());
         for method in std::mem::take(&mut self.flat[at]) {
             if self.full() {
                 return;
@@ -129,6 +129,7 @@ impl<'a> Compiler<'a> {
             let mut sorts: Vec<Sort> = types.iter().map(|(_, ty)| self.sort(ty)).collect();
             sorts.resize(method.declared.signature.parameters.len(), Sort::Other);
             let number = MethodId(self.methods.len() as u32);
+            annotated.push((number, method.module, &method.declared.signature.annotations.commutes));
             if method.name == "run" {
                 self.check_run(&method);
                 run = Some(number);
@@ -140,10 +141,14 @@ impl<'a> Compiler<'a> {
                 parameters: method.declared.signature.parameters.len() as u32,
                 sorts,
                 body,
+                commutes: Vec::new(),
                 span: method.declared.span,
             });
         }
         methods.sort();
+        for (number, module, commutes) in annotated {
+            self.methods[number.index()].commutes = self.lower_commutes(id, module, commutes, &methods);
+        }
         self.check_init(&init, &methods);
         self.check_atomic(id, &methods);
         let info = &self.world.classes[id.index()];
@@ -169,6 +174,7 @@ impl<'a> Compiler<'a> {
         match ty {
             Type::Data(data, _) if *data == self.world.basics.int => Sort::Int,
             Type::Data(data, _) if *data == self.world.basics.bool => Sort::Bool,
+            Type::Data(data, _) if *data == self.world.basics.rat => Sort::Rat,
             _ => Sort::Other,
         }
     }
@@ -196,6 +202,36 @@ impl<'a> Compiler<'a> {
         body.result = info.as_ref().map_or(Type::Error, |info| info.result.clone());
         body.method_block(&method.declared.body, signature.name, &signature.result);
         model::Body { slots: body.slots, statements: body.out, span: method.declared.body.span }
+    }
+
+    /// What is declared to commute with a method.
+    fn lower_commutes(
+        &mut self,
+        class: ClassId,
+        module: usize,
+        declared: &'a [Commutes<'a>],
+        methods: &[(MethodName, MethodId)],
+    ) -> Vec<model::Commutes> {
+        let mut lowered = Vec::new();
+        for Commutes { with, condition } in declared {
+            let condition = condition.as_ref().map(|condition| {
+                let mut body = Body::new(self, module, Kind::Method);
+                body.class = Some(class);
+                body.condition(condition)
+            });
+            let name = self.world.method_name(with.text);
+            match methods.iter().find(|(known, _)| *known == name) {
+                Some(&(_, other)) => {
+                    lowered.push(model::Commutes { with: other, condition, span: with.span })
+                }
+                None => {
+                    let message = format!("the class has no method `{}`", with.text);
+                    let help = "name a method of the same class, or the method itself";
+                    self.report(Diagnostic::new(with.span, message).help(help));
+                }
+            }
+        }
+        lowered
     }
 
     /// Field initialisers in their order, then the init block.

@@ -213,7 +213,7 @@ impl<'a> Compiler<'a> {
         self.check_distinct(signature.parameters.iter().map(|parameter| parameter.name), "parameter");
         let parameters = self.parameters(module, &signature.parameters, &[]);
         let result = self.resolve_type(module, &signature.result, &[]);
-        MethodInfo { atomic: signature.atomic, parameters, result, span: signature.name.span }
+        MethodInfo { atomic: signature.annotations.atomic, parameters, result, span: signature.name.span }
     }
 
     /// The interface that is named.

@@ -81,6 +81,35 @@ impl Facts {
         self.segments[usize::from(continuing)].get(&(body, pc))
     }
 
+    /// The methods that may be called where these are run: theirs, and all of the names that they call.
+    pub fn reachable(&self, image: &Image, begun: impl Iterator<Item = u32>) -> BTreeSet<u32> {
+        let mut rest: Vec<u32> = begun.collect();
+        let (mut reached, mut made) = (BTreeSet::new(), BTreeSet::new());
+        while let Some(method) = rest.pop() {
+            if !reached.insert(method) {
+                continue;
+            }
+            let mut bodies = vec![image.methods[method as usize].body];
+            while let Some(body) = bodies.pop() {
+                for instr in &image.bodies[body as usize].code {
+                    match instr {
+                        Instr::Call { method, .. } | Instr::SyncCall { method, .. } => {
+                            let classes = 0..image.classes.len() as u32;
+                            rest.extend(classes.filter_map(|class| image.method_of(class, *method)));
+                        }
+                        Instr::New { class, .. } if made.insert(*class) => {
+                            let class = &image.classes[*class as usize];
+                            bodies.push(class.init);
+                            rest.extend((class.run != NONE).then_some(class.run));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        reached
+    }
+
     /// Whether some segment asks for futures that can't be told beforehand.
     pub fn any_future(&self, continuing: bool) -> bool {
         self.any_future[usize::from(continuing)]

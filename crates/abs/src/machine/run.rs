@@ -3,17 +3,20 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use mazurka_constraints::{DeclaredRow, Standing};
 use mazurka_program::{
-    Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet, Program, Receives,
-    Rounds, Run, States, Stop,
+    Failure, FailureKind, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet, Program,
+    Receives, Rounds, Run, States, Stop,
 };
 
-use crate::model::Model;
+use crate::constraints::{MethodPairs, declared};
+use crate::model::{Model, Span};
 use crate::value::Reference;
 
 use super::code::{Image, NONE, SharedImage};
+use super::commute::Blocks;
 use super::compile::compile;
 use super::entity::{Cog, Object, Task, Wait};
 use super::eval::Vm;
@@ -36,12 +39,17 @@ const FIXED_LOCATIONS: u32 = 4;
 /// An ABS program that can be run.
 pub struct Abs {
     image: SharedImage,
+    pairs: MethodPairs,
     settings: Settings,
     found: Arc<Mutex<Discoveries>>,
+    /// The constraints that are declared, and wrong.
+    wrong: Arc<[Failure]>,
+    /// Whether this is for a part of a search: what is found out there stays to be told.
+    is_part: bool,
 }
 
 /// What was found out about a program.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Discoveries {
     /// The methods that throw what they do not catch.
     pub throwing: BTreeSet<u32>,
@@ -55,19 +63,59 @@ pub(super) struct Discoveries {
 impl Abs {
     /// Compiles a checked program.
     pub fn new(model: Model, settings: Settings) -> Abs {
-        Abs { image: Arc::new(compile(&model)), settings, found: Arc::default() }
+        let image = Arc::new(compile(&model));
+        let wrong = wrong(&model, &image).into();
+        Abs {
+            image,
+            wrong,
+            pairs: MethodPairs::new(Arc::new(model)),
+            settings,
+            found: Arc::default(),
+            is_part: false,
+        }
     }
+}
+
+/// The failures of constraints that are declared, and wrong.
+fn wrong(model: &Model, image: &Image) -> Vec<Failure> {
+    let failure = |(row, span): (DeclaredRow, Span)| {
+        let Standing::Refuted(how) = row.standing else { return None };
+        let message = format!("`{}` is wrong {how}", row.text);
+        Some(Failure { kind: FailureKind::Constraint, message, place: image.place(span), process: None })
+    };
+    declared(model).into_iter().filter_map(failure).collect()
 }
 
 impl Program for Abs {
     type Run = AbsRun;
 
     fn start(&self, footprints: Footprints) -> AbsRun {
-        AbsRun::new(self.image.clone(), self.settings, footprints, self.found.clone())
+        AbsRun::new(self, footprints)
     }
 
     fn begin_again(&self) -> bool {
-        self.found.lock().is_ok_and(|mut found| std::mem::take(&mut found.again))
+        let again = |mut found: MutexGuard<'_, Discoveries>| match self.is_part {
+            true => found.again,
+            false => std::mem::take(&mut found.again),
+        };
+        self.found.lock().is_ok_and(again)
+    }
+
+    fn part(&self) -> Option<Abs> {
+        let known = self.found.lock().map(|found| Discoveries { again: false, ..found.clone() });
+        let known = known.unwrap_or_default();
+        let (image, pairs, wrong) = (self.image.clone(), self.pairs.clone(), self.wrong.clone());
+        let found = Arc::new(Mutex::new(known));
+        Some(Abs { image, pairs, settings: self.settings, found, wrong, is_part: true })
+    }
+
+    fn take_up(&self, part: Abs) {
+        // It began when all was known that is known now: what is found out ends a search as soon as it is taken up.
+        if let (Ok(mut found), Ok(of_part)) = (self.found.lock(), part.found.lock())
+            && of_part.again
+        {
+            *found = of_part.clone();
+        }
     }
 }
 
@@ -89,6 +137,9 @@ pub(super) struct Mark {
 pub struct AbsRun {
     pub(super) image: SharedImage,
     pub(super) machine: Machine,
+    /// When methods commute.
+    pub(super) pairs: MethodPairs,
+    pub(super) blocks: Blocks,
 }
 
 /// The state of a run.
@@ -167,12 +218,9 @@ impl Machine {
 }
 
 impl AbsRun {
-    fn new(
-        image: SharedImage,
-        settings: Settings,
-        footprints: Footprints,
-        found: Arc<Mutex<Discoveries>>,
-    ) -> AbsRun {
+    fn new(program: &Abs, footprints: Footprints) -> AbsRun {
+        let Abs { image, pairs, settings, found, wrong, .. } = program;
+        let (image, settings, found) = (image.clone(), *settings, found.clone());
         let asked = footprints == Footprints::Static;
         let known = || found.lock().map(|found| (found.throwing.clone(), found.names_matter));
         let (throwing, names_matter) = known().unwrap_or_default();
@@ -191,11 +239,12 @@ impl AbsRun {
             keeps_names: names_matter || settings.is_scheduled(),
             locations: FIXED_LOCATIONS,
             cogs_made: vec![0],
+            failures: wrong.to_vec(),
             vm: Vm::new(settings.max_segment_steps, settings.max_depth),
             ..Machine::default()
         };
         machine.start(&image);
-        AbsRun { image, machine }
+        AbsRun { image, machine, pairs: pairs.clone(), blocks: Blocks::default() }
     }
 }
 
@@ -362,6 +411,12 @@ impl Run for AbsRun {
     }
 
     fn portable_names(&mut self) -> Option<&mut dyn mazurka_program::PortableNames> {
+        Some(self)
+    }
+
+    /// Once this was asked, a step that makes names matter stops the run, as for [`Run::renaming`].
+    fn constraints(&mut self) -> Option<&mut dyn mazurka_program::Constraints> {
+        self.machine.renames = !self.machine.keeps_names;
         Some(self)
     }
 

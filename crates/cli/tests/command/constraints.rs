@@ -38,3 +38,121 @@ fn a_solver_that_is_missing_is_one_sentence() {
     let outcome = place.run(&["constraints", "fig1.maz", "--cross-check"]);
     outcome.expect(0, &["I(q, r) = { z <= -2, z >= 0, z = x }\n"]);
 }
+
+const DECLARED: &str = "
+var x = 1, y;
+commute grow, shrink if x >= 1;
+commute grow, double;
+commute twice, thrice;
+
+process P { atomic grow { x += 1; } atomic twice { y = y * 2 * y; } }
+process Q { atomic shrink { if x >= 1 { x -= 1; } } }
+process R { skip; atomic thrice { y = y * y * 3; } }
+process S { atomic double { x = 2 * x; } }
+";
+
+#[test]
+fn what_is_declared_is_judged() {
+    let place = Place::new("constraints-declared", "declared.maz", DECLARED);
+    let wrong = "`commute grow, double` is wrong in every state: grow before double leaves x = 2, double before grow x = 1";
+    place
+        .run(&["check", "declared.maz"])
+        .expect(1, &["failure: constraint in declared.maz", wrong, "at declared.maz:4:9"]);
+    place.run(&["check", "declared.maz", "--replay", "v1:"]).expect(1, &[wrong]);
+    let told = [
+        "line 3: commute grow, shrink if x >= 1: proved\n",
+        "line 4: commute grow, double: wrong in every state: ",
+        "line 5: commute twice, thrice: not proved: twice computes what is not linear\n",
+    ];
+    place.run(&["constraints", "declared.maz"]).expect(1, &told);
+    let value = object(CONSTRAINTS, &place.run(&["constraints", "declared.maz", "--json"]));
+    assert_eq!(value["declared"][0]["standing"], "proved");
+    assert_eq!(value["declared"][1]["standing"], "wrong");
+    assert_eq!(value["declared"][2]["standing"], "not proved");
+}
+
+#[test]
+fn what_is_not_proved_is_tried() {
+    let right = "var y = 3; commute a, b; process P { atomic a { y = y * y; } } process Q { atomic b { y = y * y; } }";
+    let place = Place::new("constraints-tried", "right.maz", right);
+    let note =
+        "`commute a, b` (line 1) is not proved, since a computes what is not linear: both orders were run";
+    place.run(&["check", "right.maz"]).expect(0, &["pass:", note]);
+    let wrong = right.replace("b { y = y * y; }", "b { y = y + 1; }");
+    std::fs::write(place.directory.join("wrong.maz"), wrong).unwrap();
+    let told = "`commute a, b` is wrong here: P before Q leaves y = 10, Q before P y = 16";
+    for algorithm in ["naive", "source", "optimal", "wake-up", "convergent", "reads-from"] {
+        let outcome = place.run(&["check", "wrong.maz", "--algorithm", algorithm]);
+        outcome.expect(1, &["failure: constraint in wrong.maz", told, "at wrong.maz:1:20"]);
+        let replay =
+            outcome.stdout.split("--replay '").nth(1).and_then(|rest| rest.split('\'').next()).unwrap();
+        place.run(&["check", "wrong.maz", "--replay", replay]).expect(1, &[told]);
+    }
+}
+
+#[test]
+fn names_of_blocks_are_looked_up() {
+    let text = "var x; commute a, c if r > 0; process P { let r = 0; atomic a { x = r; } } process Q { atomic a { x += 1; } }";
+    let place = Place::new("constraints-names", "program.maz", text);
+    let outcome = place.run(&["check", "program.maz"]);
+    assert_eq!(outcome.status, 2);
+    for wrong in [
+        "no atomic block is called `c`",
+        "`a` is the name of two atomic blocks",
+        "a constraint is about shared variables, parameters and constants",
+    ] {
+        assert!(outcome.stderr.contains(wrong), "{}", outcome.stderr);
+    }
+}
+
+const METHODS: &str = "module Methods;
+import * from ABS.StdLib;
+
+interface Account { Unit put(Int v); Unit take(Int v); Unit reset(); Unit note(Int v); }
+
+class AccountImp implements Account {
+  Int sum = 10;
+  List<Int> notes = Nil;
+
+  [Commutes: put] Unit put(Int v) { sum = sum + v; }
+
+  [Commutes: put, When: sum >= 100] [Commutes: reset, When: sum == 0]
+  Unit take(Int v) { if (v <= sum) sum = sum - v; }
+
+  Unit reset() { sum = 0; }
+
+  [Commutes: note] Unit note(Int v) { notes = Cons(v, notes); }
+}
+
+{ Account a = new AccountImp(); a!put(1); a!take(2); }
+";
+
+#[test]
+fn what_is_declared_of_methods_is_judged() {
+    let place = Place::new("constraints-methods", "methods.abs", METHODS);
+    let told = [
+        "line 10: [Commutes: put] AccountImp.put: proved\n",
+        "line 12: [Commutes: put, When: sum >= 100] AccountImp.take: wrong where sum = ",
+        "take before put and put before take end differently",
+        "line 12: [Commutes: reset, When: sum == 0] AccountImp.take: wrong where sum = 0, v = -",
+        "line 17: [Commutes: note] AccountImp.note: not proved: it depends on values, or functions, of which nothing is known\n",
+    ];
+    place.run(&["constraints", "methods.abs"]).expect(1, &told);
+    let wrong = "`[Commutes: put, When: sum >= 100] AccountImp.take` is wrong where";
+    place
+        .run(&["check", "methods.abs"])
+        .expect(1, &["failure: constraint in methods.abs", wrong, "at methods.abs:12:14"]);
+    let right = METHODS.replace("[Commutes: put, When: sum >= 100] [Commutes: reset, When: sum == 0]", "");
+    std::fs::write(place.directory.join("right.abs"), right).unwrap();
+    let note = "note: `[Commutes: note] AccountImp.note` (line 17) is neither proved nor refuted";
+    place.run(&["check", "right.abs"]).expect(0, &["pass:", note]);
+    let strange = METHODS.replace("[Commutes: put] Unit put", "[When: sum > 0, Commutes: puts] Unit put");
+    std::fs::write(place.directory.join("strange.abs"), strange).unwrap();
+    let outcome = place.run(&["check", "strange.abs"]);
+    assert_eq!(outcome.status, 2);
+    assert!(
+        outcome.stderr.contains("`When` says where what is named before it commutes"),
+        "{}",
+        outcome.stderr
+    );
+}

@@ -46,7 +46,7 @@ fn the_page_of_the_command_shows_what_it_prints() {
         expect(&arguments, &place.run(&arguments), printed);
         seen += 1;
     }
-    assert_eq!(seen, 4);
+    assert_eq!(seen, 5);
 }
 
 /// But for what depends on a compiler, or on how far a search comes in ten seconds.

@@ -91,7 +91,7 @@ pub fn is_as_kept(file: &str, now: &str) -> bool {
 /// The text with each `0.123 s` as `0.000 s`, and without rates: they depend on the machine.
 pub fn without_times(text: &str) -> String {
     let mut kept = String::new();
-    for line in text.lines() {
+    for line in text.lines().filter(|line| !line.contains(" a second, as here on one core: ")) {
         let line =
             line.find(" complete/s)").and_then(|end| line[..end].rfind(" (")).map_or(line, |at| &line[..at]);
         match line.strip_suffix(" s") {

@@ -60,14 +60,14 @@ class C implements I {
 { I a = new C(); a!go(5); a!go(4); a!last(); }";
 
 /// A program, and the options with which it is checked.
-struct Case {
-    name: &'static str,
-    file: &'static str,
-    text: &'static str,
-    options: &'static [&'static str],
+pub struct Case {
+    pub name: &'static str,
+    pub file: &'static str,
+    pub text: &'static str,
+    pub options: &'static [&'static str],
 }
 
-const CASES: [Case; 8] = [
+pub const CASES: [Case; 8] = [
     Case { name: "pass", file: "p.maz", text: PASS, options: &[] },
     Case { name: "seed", file: "p.maz", text: PASS, options: &["--seed", "7"] },
     Case { name: "failures", file: "p.maz", text: FAILURES, options: &["--keep-going"] },
@@ -93,10 +93,10 @@ struct Victim {
     takes: Duration,
 }
 
-type Report = (i32, Value);
+pub type Report = (i32, Value);
 
 /// The status and the report, without what may differ.
-fn report(outcome: &Outcome) -> Report {
+pub fn report(outcome: &Outcome) -> Report {
     let mut value = check_object(outcome);
     value.as_object_mut().unwrap().remove("seconds");
     if value["program"] == "p.abs" {
@@ -170,10 +170,10 @@ impl Victim {
     }
 }
 
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, most: u64) -> u64 {
+    pub fn below(&mut self, most: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % most.max(1)
     }
@@ -260,7 +260,7 @@ fn a_damaged_journal_is_an_earlier_one_or_none() {
         std::fs::write(&victim.journal, &bytes).unwrap();
         let outcome = victim.place.run(&["resume", "journal", "--json"]);
         if outcome.status == 2 {
-            let error = "not a journal of this version of mazurka, or its beginning is damaged";
+            let error = "this is not a journal, or its beginning is damaged";
             assert!(outcome.stderr.contains(error) || bytes.is_empty(), "{}", outcome.stderr);
         } else {
             assert_eq!(report(&outcome), victim.expected, "{at} of {}", whole.len());
@@ -269,6 +269,26 @@ fn a_damaged_journal_is_an_earlier_one_or_none() {
     // The end is far from the beginning: there something is left to go on with.
     std::fs::write(&victim.journal, &whole[..whole.len() * 2 / 3]).unwrap();
     assert_eq!(victim.last(), victim.expected);
+}
+
+/// A search that had begun again goes on behind that.
+#[test]
+fn what_was_found_out_is_kept() {
+    let victim = Victim::new("found-out", &CASES[7]);
+    let _ = std::fs::remove_file(&victim.journal);
+    assert_eq!(victim.last(), victim.expected);
+    let whole = std::fs::read(&victim.journal).unwrap();
+    for tenths in [9, 7, 5] {
+        std::fs::write(&victim.journal, &whole[..whole.len() * tenths / 10]).unwrap();
+        let (journal, recovered) = Journal::open(&victim.journal).unwrap();
+        assert!(recovered.generation > 0 && !recovered.known.is_empty() && !recovered.results.is_empty());
+        let done = recovered.results.len();
+        drop(journal);
+        assert_eq!(victim.last(), victim.expected);
+        let (_, recovered) = Journal::open(&victim.journal).unwrap();
+        // No result has become void, so it has not begun again.
+        assert!(recovered.generation == 1 && recovered.results.len() > done, "{tenths}");
+    }
 }
 
 #[test]
@@ -307,7 +327,12 @@ fn what_differs_is_refused() {
     drop(Journal::create(&other, &header, 0, &[]).unwrap());
     let version = format!("begun by mazurka 0.0.1, and this is {}", env!("CARGO_PKG_VERSION"));
     place.run(&["resume", "other"]).refused(&[&version]);
-    place.run(&["resume", "p.maz"]).refused(&["p.maz: not a journal"]);
+    let rust = place.directory.join("rust");
+    let _ = std::fs::remove_file(&rust);
+    drop(Journal::create(&rust, &Header::new().with("test", "bank::late"), 0, &[]).unwrap());
+    let why = "the journal of the Rust test bank::late; to go on with it, run the test again, with MAZURKA_JOURNAL=rust";
+    place.run(&["resume", "rust"]).refused(&[why]);
+    place.run(&["resume", "p.maz"]).refused(&["p.maz: this is not a journal"]);
     place.run(&["resume", "nothing"]).refused(&["nothing: there is no such file"]);
     assert_eq!(std::fs::read(place.directory.join("journal")).unwrap(), journal);
     place.run(&["resume", "journal"]).expect(0, &["pass", "184756 complete"]);

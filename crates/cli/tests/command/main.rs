@@ -9,8 +9,14 @@ mod architecture;
 mod bad_input;
 mod constraints;
 mod documents;
+mod estimate;
 mod executions;
+#[cfg(feature = "postgres")]
+mod fleet;
+#[cfg(feature = "postgres")]
+mod fleet_compiled;
 mod golden;
+mod jobs;
 mod journal;
 mod json;
 mod limits;
@@ -18,6 +24,7 @@ mod native;
 mod native_assembly;
 mod native_builds;
 mod native_cxx;
+mod native_jobs;
 mod native_kinds;
 mod native_leftovers;
 mod native_limits;
@@ -28,6 +35,8 @@ mod native_own;
 mod native_reports;
 mod native_sync;
 mod outcomes;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod programs;
 mod ranges;
 mod replay;

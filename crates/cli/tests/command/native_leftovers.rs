@@ -46,7 +46,7 @@ pub(crate) fn worker_of(command: u32) -> u32 {
     }
 }
 
-fn send(signal: &str, process: u32) {
+pub(crate) fn send(signal: &str, process: u32) {
     assert!(Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
 }
 
@@ -56,7 +56,7 @@ fn entries(directory: &Path) -> Vec<String> {
 }
 
 /// Until a condition holds, which must be soon.
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !holds() {
         assert!(begin.elapsed() < Duration::from_secs(30), "{what}");

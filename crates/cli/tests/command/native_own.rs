@@ -107,7 +107,7 @@ fn tasks_of_sv_comp() {
         outcome.refused(&["__VERIFIER_nondet_int at program.c:22", "-- --nondet=0,1,-1"]);
     });
     check_with_all("task", TASK, &["--races=sc", "-DGIVEN", "--nondet=0..2"], |outcome| {
-        let reason = "of the values of __VERIFIER_nondet_ushort only those were tried that --nondet names";
+        let reason = "of the values of __VERIFIER_nondet_int only those were tried that --nondet names";
         outcome.expect(3, &[reason, "executions: 18 complete"]);
     });
     for values in ["--nondet=0..3", "--nondet=-1"] {

@@ -5,21 +5,58 @@
 //! they serve in one place: `T` need not grow by a `q` whose step below conflicts with that of `p`, if the two
 //! commute in every state that can be reached from `s` without `p`. Then `p` can be moved to the front of
 //! whatever others do, which is all that is asked of `T`. That they commute at `s` is not enough: `y = x`, `x +=
-//! 2` and `r = y` lose a state.
+//! 2` and `r = y` lose a state. It is enough if they do so by a constraint over locations that nothing below
+//! writes but that very step: what others do without `p` before `q`'s step they do below `p`, too, and there it
+//! was recorded.
 //!
 //! * Sleep sets go by what steps touch, and that has to be the same in both orders: footprints are static. A
 //!   step that commutes with a sleeper's may change what others do next, and these would have woken it.
 //! * A process that waits for what `p` writes may come before `p` after all, if something that commutes with `p`
 //!   writes it too. So where constraints are used for a step, who waited for it counts as well.
+//! * Two steps may commute but for names: who comes last creates something. Then they are *partners*: whoever
+//!   needs what one of them created needs the other one too, for without `p` the other one may have created it
+//!   (`corpus/abs/partners.abs`). What is not there yet wakes every sleeper that it touches the same as.
 //! * States have their names: a block is a piece of code with its arguments, and names a process or an object as
 //!   the run does.
 //!
 //! docs/soundness.md has the proof.
 
-use mazurka_program::{Commutes, ProcessId, ProcessSet};
+use std::collections::HashMap;
+
+use mazurka_program::{Alike, Commutes, ProcessId, ProcessSet};
 
 use super::ConvergentSearch;
-use super::records::RecordId;
+use super::records::{RecordId, members};
+
+/// Processes whose steps were taken to commute but for the names of what they create.
+#[derive(Default)]
+pub(super) struct Partners {
+    classes: Vec<Vec<ProcessId>>,
+    class_of: HashMap<ProcessId, usize>,
+}
+
+impl Partners {
+    fn join(&mut self, one: ProcessId, other: ProcessId) {
+        let (into, from) = (self.class(one), self.class(other));
+        if into != from {
+            let moved = std::mem::take(&mut self.classes[from]);
+            self.class_of.extend(moved.iter().map(|&process| (process, into)));
+            self.classes[into].extend(moved);
+        }
+    }
+
+    fn class(&mut self, process: ProcessId) -> usize {
+        *self.class_of.entry(process).or_insert_with(|| {
+            self.classes.push(vec![process]);
+            self.classes.len() - 1
+        })
+    }
+
+    /// Those that may have created what a process created, itself among them.
+    pub fn of(&self, process: ProcessId) -> &[ProcessId] {
+        self.class_of.get(&process).map_or(&[], |&class| &self.classes[class])
+    }
+}
 
 impl ConvergentSearch<'_> {
     /// Whether states are compared up to renaming.
@@ -57,25 +94,17 @@ impl ConvergentSearch<'_> {
         let rules = self.walk.options.rules.convergent;
         let p = self.records.get(step).process;
         self.walk.back_to(level);
-        let constraints = self.walk.run.constraints()?;
-        let first = constraints.block(p)?;
-        let mut known: Vec<(u32, bool)> = Vec::new();
-        let mut commute = |second: u32| {
-            if let Some(&(_, commute)) = known.iter().find(|(block, _)| *block == second) {
-                return commute;
+        self.walk.run.constraints()?.block(p)?;
+        let mut left = Vec::new();
+        for &record in &conflicts {
+            let alike = self.commutes_below(p, record, below);
+            if alike == Alike::Renamed {
+                self.partners.join(p, self.records.get(record).process);
             }
-            let commute = match rules.uniformly {
-                true => constraints.commute_uniformly(first, second, p),
-                false => constraints.commute(first, second) != Commutes::Unknown,
-            };
-            known.push((second, commute));
-            commute
-        };
-        let left: Vec<RecordId> = conflicts
-            .iter()
-            .copied()
-            .filter(|&record| !self.records.get(record).block.is_some_and(&mut commute))
-            .collect();
+            if alike == Alike::Unknown {
+                left.push(record);
+            }
+        }
         if left.len() == conflicts.len() {
             return None;
         }
@@ -85,6 +114,32 @@ impl ConvergentSearch<'_> {
             rules.enabled_by_others || !waited
         });
         Some(left.map(|record| self.records.get(record).process).collect())
+    }
+
+    /// Whether the pending step of `p` commutes with the block of a record from below it, in all states that can
+    /// be reached without `p`. The run is where `p` has its step pending.
+    fn commutes_below(&mut self, p: ProcessId, record: RecordId, below: &[u64]) -> Alike {
+        let rules = self.walk.options.rules.convergent;
+        let (records, run) = (&self.records, &mut self.walk.run);
+        let Some(constraints) = run.constraints() else { return Alike::Unknown };
+        let (Some(first), Some(second)) = (constraints.block(p), records.get(record).block) else {
+            return Alike::Unknown;
+        };
+        let here = |commutes: bool| if commutes { Alike::Same } else { Alike::Unknown };
+        if !rules.uniformly {
+            return here(constraints.commute(first, second) != Commutes::Unknown);
+        }
+        let is_once = constraints.is_once(second);
+        let mut changes = |location| {
+            let others = members(below)
+                .filter(|&other| records.get(other).process != p && !(is_once && other == record));
+            let mut others = others.map(|other| records.get(other));
+            others.any(|other| other.writes(location))
+        };
+        match constraints.commute_unless(first, second, &mut changes) {
+            Alike::Unknown => here(constraints.commute_uniformly(first, second, p)),
+            alike => alike,
+        }
     }
 
     /// With the repair taken out: the sleepers of the last node whose steps commute with that of a process.

@@ -11,7 +11,7 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_program::{Commutes, ProcessId};
+use mazurka_program::{Alike, Commutes, ProcessId};
 
 use super::Chance;
 use super::sequence::{Event, Reached, Sequence, elsewhere};
@@ -23,8 +23,8 @@ use crate::{Ending, Summary};
 
 pub(super) fn search(walk: Walk<'_>) -> Summary {
     let chance = Chance::new(walk.options.order);
-    let (nodes, order, blocks) = Default::default();
-    PublishedConstraints { walk, nodes, order, blocks, chance }.summary()
+    let (nodes, order, full, blocks) = Default::default();
+    PublishedConstraints { walk, nodes, order, full, blocks, chance }.summary()
 }
 
 /// `back(E)` is in the order of its growth.
@@ -33,8 +33,11 @@ type Node = ContextNode<Vec<ProcessId>>;
 struct PublishedConstraints<'a> {
     walk: Walk<'a>,
     nodes: Vec<Node>,
-    /// Happens-before, with what was inferred to be independent.
+    /// Happens-before, without what was inferred to be independent.
     order: PairOrder,
+    /// Happens-before by what steps touch. `dep(E, e, n)` is by this one: what creates the process of `n` may do so
+    /// only behind steps that were inferred to be independent of it, and without these it could not be run again.
+    full: PairOrder,
     blocks: Vec<Option<u32>>,
     chance: Chance,
 }
@@ -56,7 +59,7 @@ impl<'a> Search<'a> for PublishedConstraints<'a> {
     }
 
     fn memory(&mut self) -> usize {
-        self.nodes_memory() + self.order.memory()
+        self.nodes_memory() + self.order.memory() + self.full.memory()
     }
 }
 
@@ -74,6 +77,7 @@ impl<'a> ContextSearch<'a> for PublishedConstraints<'a> {
     fn back_to(&mut self, level: usize) {
         self.walk.back_to(level);
         self.order.truncate(level);
+        self.full.truncate(level);
         self.blocks.truncate(level);
     }
 
@@ -147,6 +151,7 @@ impl<'a> ContextSearch<'a> for PublishedConstraints<'a> {
 impl PublishedConstraints<'_> {
     /// Lines 6-9 for the last step: its races, but for those that are dropped.
     fn races(&mut self, last: usize, block: Option<u32>) -> Vec<Race> {
+        self.full.push(&self.walk.trace, |_| true);
         let (mut past, mut races) = (self.order.start(), Vec::new());
         for e in (0..last).rev() {
             if past.has(e) {
@@ -156,7 +161,7 @@ impl PublishedConstraints<'_> {
                 Pair::Apart => {}
                 Pair::InOrder => self.order.add(&mut past, e),
                 Pair::Conflict { awaited } => {
-                    let u: Vec<usize> = (e + 1..last).filter(|&k| past.has(k)).collect();
+                    let u: Vec<usize> = (e + 1..last).filter(|&k| self.full.before(k, last)).collect();
                     let (commutes, uniformly) = self.ask(e, &u, last, block);
                     if !uniformly {
                         self.order.add(&mut past, e);
@@ -186,12 +191,14 @@ impl PublishedConstraints<'_> {
         if constraints.commute(first, second) == Commutes::Always {
             return (true, true);
         }
-        let process = trace.process(e);
+        let processes = [trace.process(e), trace.process(last)];
         let steps: Vec<(ProcessId, u32)> = u.iter().map(|&k| (trace.process(k), trace.choice(k))).collect();
         let reached = self.walk.probe(e, steps.into_iter()).is_some();
         let asked = self.walk.run.constraints().filter(|_| reached).map(|constraints| {
-            let commutes = constraints.commute(first, second) != Commutes::Unknown;
-            (commutes, commutes && constraints.commute_uniformly(first, second, process))
+            // Whoever creates what is created: definition 6.
+            let alike = constraints.commute_unless(first, second, &mut |_| false);
+            let commutes = alike != Alike::Unknown || constraints.commute(first, second) != Commutes::Unknown;
+            (commutes, commutes && constraints.commute_beside(first, second, processes))
         });
         self.walk.back_to(last + 1);
         asked.unwrap_or_default()
@@ -239,7 +246,7 @@ impl PublishedConstraints<'_> {
         let singles = self.nodes[level].sleep.0.iter().enumerate().filter_map(single);
         let commutes = |&(_, sleeper): &(usize, ProcessId)| {
             let second = constraints.block(sleeper);
-            second.is_some_and(|second| constraints.commute_uniformly(first, second, process))
+            second.is_some_and(|second| constraints.commute_beside(first, second, [process, sleeper]))
         };
         singles.filter(commutes).map(|(at, _)| at).collect()
     }

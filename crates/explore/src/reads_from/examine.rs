@@ -317,7 +317,7 @@ impl ReadsFromSearch<'_> {
     /// Takes a child down, if it is new and there is an order for it. Its event is a version of a step, which may
     /// read from the version of another.
     fn propose(&mut self, node: usize, version: &Version, new: Option<&Version>) -> Result<(), Unfit> {
-        if !self.stack[node].seen.insert(version.identity) {
+        if !self.stack[node].is_new(version.identity) {
             return Ok(());
         }
         let mut cut = self.stack[node].cut.clone();
@@ -333,9 +333,8 @@ impl ReadsFromSearch<'_> {
             };
             cut[version.process.index()] = version.index;
             let event = Some((version.process, version.index, version.identity));
-            let node = &mut self.stack[node];
-            node.children.push(Child { way, cut, event, choice: version.choice, freezes: None });
-            node.known += 1;
+            let child = Child { way, cut, event, choice: version.choice, freezes: None };
+            self.stack[node].add(child);
         }
         Ok(())
     }
@@ -391,9 +390,7 @@ impl ReadsFromSearch<'_> {
     /// Tells of the execution once for each way in which memory can be left by its events, in an order that does
     /// it. Those who wait go on waiting.
     pub(super) fn end_in_all_memories(&mut self) -> ControlFlow<()> {
-        let written = |known: &(usize, super::Known)| known.1.is_overwritten;
-        let locations = self.locations.iter().copied().enumerate().filter(written);
-        let mut locations: Vec<Location> = locations.map(|(at, _)| Location(at as u32)).collect();
+        let mut locations: Vec<Location> = self.keys.overwritten().collect();
         locations.retain(|&location| !self.pasts.writers(location).is_empty());
         // By events, since positions are others in another order.
         let mut work: Vec<Vec<(Location, Writer)>> = vec![Vec::new()];

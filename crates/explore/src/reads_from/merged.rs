@@ -104,8 +104,11 @@ impl Classes {
         let reads = trace.accesses(position).iter();
         let reads = reads.filter(|access| matches!(access.kind, AccessKind::Read | AccessKind::Update));
         let state = |at: usize| self.states.get(at).copied().unwrap_or(INITIAL);
-        let reads = reads.flat_map(|access| access.locations()).map(|at| (at, state(at.0 as usize)));
+        let reads =
+            reads.flat_map(|access| access.locations()).map(|at| (u128::from(at.0), state(at.0 as usize)));
         let before = trace.before(position).map_or(0, |before| self.identities[before]);
-        identity(trace.process(position), trace.index(position), trace.choice(position), before, reads)
+        // All classes are those of one run.
+        let process = u128::from(trace.process(position).0) << 64;
+        identity(process, trace.index(position), trace.choice(position), before, reads)
     }
 }

@@ -6,8 +6,10 @@
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-use mazurka_program::{Location, ProcessId};
+use mazurka_program::Location;
 use mazurka_trace::{Read, ReadsFrom, Trace};
+
+use super::locations::Keys;
 
 /// Tells an event and its past from all others, in all executions: equal only if they are the same, but for an
 /// accident among 2^128.
@@ -44,18 +46,17 @@ pub(super) fn mix(identity: Identity, number: u128) -> Identity {
     product ^ (product >> 67)
 }
 
-/// The identity of an event: of whom it is, what came before it, its outcome, and what it read from whom.
+/// The identity of an event: of whom it is, what came before it, its outcome, and what it read from whom. The process
+/// and the locations are told by numbers that mean the same wherever identities are compared.
 pub(super) fn identity(
-    process: ProcessId,
+    process: u128,
     index: u32,
     choice: u32,
     before: Identity,
-    reads: impl Iterator<Item = (Location, Identity)>,
+    reads: impl Iterator<Item = (u128, Identity)>,
 ) -> Identity {
-    let event = u128::from(process.0) << 64 | u128::from(index) << 32 | u128::from(choice);
-    reads.fold(mix(mix(7, event), before), |sum, (location, source)| {
-        mix(mix(sum, u128::from(location.0)), source)
-    })
+    let event = process.wrapping_add(u128::from(index) << 32 | u128::from(choice));
+    reads.fold(mix(mix(7, event), before), |sum, (location, source)| mix(mix(sum, location), source))
 }
 
 /// The pasts of the events of a trace, which grows and shrinks beside it.
@@ -68,8 +69,8 @@ pub(super) struct Pasts {
 }
 
 impl Pasts {
-    /// Enters the event that was pushed last, with room for so many processes.
-    pub fn enter(&mut self, trace: &Trace, width: usize) {
+    /// Enters the event that was pushed last, with room for so many processes. All that it touched has keys.
+    pub fn enter(&mut self, trace: &Trace, width: usize, keys: &Keys) {
         let position = self.identities.len();
         self.sources.enter(trace);
         self.widen(width.max(trace.width()));
@@ -88,9 +89,9 @@ impl Pasts {
         }
         self.cuts[start + process.index()] = index;
         let reads = self.sources.reads(position).iter();
-        let reads = reads.map(|read| (read.location, self.identity_of(read.source)));
+        let reads = reads.map(|read| (keys.location(read.location), self.identity_of(read.source)));
         let before = before.map_or(0, |before| self.identities[before]);
-        let identity = identity(process, index, trace.choice(position), before, reads);
+        let identity = identity(keys.process(process), index, trace.choice(position), before, reads);
         self.identities.push(identity);
     }
 

@@ -5,11 +5,13 @@
 
 use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use mazurka_program::{Location, ProcessId};
 use smallvec::SmallVec;
 
 use super::count;
+use super::parts::Common;
 use super::past::{AsItIs, Identity};
 
 /// A process that takes no further step, and what it waits for.
@@ -33,6 +35,21 @@ pub(super) struct Node {
     pub known: usize,
     /// Whether executions have been examined for it.
     pub is_examined: bool,
+    /// The node that it is to all parts of the search, if it is outside of the present part.
+    pub common: Option<Arc<Common>>,
+}
+
+impl Node {
+    /// Notes that an event leads from here; whether it was not known.
+    pub fn is_new(&mut self, event: Identity) -> bool {
+        !self.common.as_ref().is_some_and(|common| common.before.contains(event)) && self.seen.insert(event)
+    }
+
+    /// Takes a child down.
+    pub fn add(&mut self, child: Child) {
+        self.children.push(child);
+        self.known += 1;
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -111,6 +128,10 @@ impl Seen {
             }
         }
         is_new
+    }
+
+    pub fn contains(&self, identity: Identity) -> bool {
+        if self.many.is_empty() { self.few.contains(&identity) } else { self.many.contains(&identity) }
     }
 
     /// Bytes held.

@@ -13,8 +13,9 @@ use mazurka_trace::Trace;
 use smallvec::SmallVec;
 
 use super::consistency::{NONE, TooHard};
+use super::locations::overwritten_by;
 use super::past::{INITIAL, Identity, Pasts, identity, join};
-use super::{ReadsFromSearch, Unfit, count, note_overwritten};
+use super::{ReadsFromSearch, Unfit, count};
 
 /// No step may read more locations than this, nor may there be more versions, whole ones and beginnings, that are
 /// tried at the end of one execution.
@@ -282,6 +283,7 @@ impl ReadsFromSearch<'_> {
         }
         let mut all = reads.to_vec();
         all.extend(wanted.pinned.iter().filter(|pinned| !reads.contains(pinned)));
+        all.iter().for_each(|read| self.keys.meet(&mut *self.walk.run, read.0));
         let identity = self.version_identity(wanted, choice, &all);
         if let Some(known) = self.memo.labels.get(&identity) {
             return Ok(known.clone());
@@ -350,12 +352,16 @@ impl ReadsFromSearch<'_> {
         // Its last step is the one in question.
         let from = self.common_prefix(&schedule[..schedule.len() - 1]).min(self.probed);
         self.probed = from;
-        let ReadsFromSearch { walk, locations, is_wrong, .. } = self;
+        let ReadsFromSearch { walk, keys, is_wrong, .. } = self;
         let rules = walk.options.rules.reads_from;
-        let found = walk.probe(from, schedule[from..].iter().copied()).map(|(label, alternatives)| {
-            *is_wrong |= rules.overwrite && rules.overwrite_aside && note_overwritten(locations, label);
-            Known::of(label, alternatives)
-        });
+        let found = walk.probe(from, schedule[from..].iter().copied());
+        let found = found.map(|(label, alternatives)| Known::of(label, alternatives));
+        if found.is_some() {
+            let (run, label) = walk.run_and_label();
+            keys.meet_step(run, label);
+            let notes = rules.overwrite && rules.overwrite_aside;
+            *is_wrong |= notes && keys.note_overwritten(&overwritten_by(label));
+        }
         if self.walk.has_stopped() {
             return Err(Unfit::Stopped);
         }
@@ -377,8 +383,8 @@ impl ReadsFromSearch<'_> {
             Source::At(position) => self.pasts.identity(position as usize),
             Source::New => wanted.new.map_or(INITIAL, |new| new.identity),
         };
-        let reads = reads.iter().map(|&(location, from)| (location, source(from)));
-        identity(process, index, choice, before, reads)
+        let reads = reads.iter().map(|&(location, from)| (self.keys.location(location), source(from)));
+        identity(self.keys.process(process), index, choice, before, reads)
     }
 
     /// All that comes before a step, given from whom it reads.

@@ -7,12 +7,12 @@
 //! know, the candidate is undecided, and examined again with the run at hand ([`Examination::by_run`]); the
 //! run then follows the configuration as far as it is asked.
 
-use mazurka_program::{Access, Guard, Label, ProcessId, Run, Stop};
+use mazurka_program::{Access, Guard, Label, ProcessId, ProcessSet, Run, Stop};
 use mazurka_trace::dependence::dependent;
 use mazurka_trace::{HappensBefore, Trace};
 
+use crate::Ending;
 use crate::walk::Walk;
-use crate::{Ending, Stopped};
 
 use super::Repairs;
 use super::known::Configuration;
@@ -67,7 +67,7 @@ type Answer<T> = Result<T, Doubt>;
 /// What is known of the execution as a whole, and buffers.
 #[derive(Default)]
 pub(super) struct Examiner {
-    /// The processes that take part.
+    /// The processes that take part, those first that come first where ranks are natural.
     processes: Vec<ProcessId>,
     pub(super) waiting: Vec<(ProcessId, Option<Guard>)>,
     pub(super) stopped: Vec<ProcessId>,
@@ -79,6 +79,8 @@ pub(super) struct Examiner {
     pub(super) waker: Option<usize>,
     asleep: Vec<Asleep>,
     noted: Vec<Access>,
+    /// What comes before the event that was looked at last: the next one is not far from it.
+    prefix: Configuration,
     pub(super) y: Configuration,
     pub(super) parent: Configuration,
     path: Vec<Step>,
@@ -87,16 +89,16 @@ pub(super) struct Examiner {
 }
 
 impl Examiner {
-    /// A new execution is to be examined.
-    pub fn begin(&mut self, walk: &Walk<'_>, ending: Ending, settled: usize, stopped: &[Stopped]) {
+    /// An execution with candidates is to be examined.
+    pub fn begin(&mut self, walk: &Walk<'_>, ranks: &Ranks, ending: Ending) {
         let names = walk.run.names().len();
         self.room = names.max(walk.trace.width());
+        self.prefix.make_all(&walk.trace, self.room);
         self.is_cut = ending == Ending::Cut;
-        self.settled = settled;
         self.waiting.clear();
         walk.run.waiting(&mut |process, guard| self.waiting.push((process, guard)));
         self.stopped.clear();
-        self.stopped.extend(stopped.iter().map(|stopped| stopped.process));
+        self.stopped.extend(walk.stops.all().iter().map(|stopped| stopped.process));
         self.processes.clear();
         for process in (0..self.room as u32).map(ProcessId) {
             let waits = self.waiting.iter().any(|waiting| waiting.0 == process);
@@ -106,6 +108,7 @@ impl Examiner {
                 self.processes.push(process);
             }
         }
+        self.processes.sort_unstable_by_key(|&process| ranks.place(process));
     }
 
     pub fn examination<'e>(
@@ -168,13 +171,7 @@ impl Examination<'_> {
     ) -> Result<(), Stop> {
         let i = group[0].i;
         self.known.done.clear();
-        for candidate in group {
-            let is_hopeless = self.is_hopeless(candidate);
-            self.known.done.push(is_hopeless);
-        }
-        if !self.known.done.contains(&false) {
-            return Ok(());
-        }
+        self.known.done.resize(group.len(), false);
         self.begin(i);
         let mut rest = self.order.unordered(i, i + 1);
         let mut last = i;
@@ -211,8 +208,9 @@ impl Examination<'_> {
 
     /// Before the event at `i` everything is as it was in the execution.
     fn begin(&mut self, i: usize) {
-        let Examiner { y, room, asleep, noted, path, .. } = &mut *self.known;
-        y.make_prefix(self.trace, *room, i);
+        let Examiner { y, prefix, asleep, noted, path, .. } = &mut *self.known;
+        prefix.move_prefix(self.trace, i);
+        y.copy_from(prefix);
         path.clear();
         asleep.clear();
         noted.clear();
@@ -240,13 +238,17 @@ impl Examination<'_> {
 
     /// Puts to sleep what is enabled at `y'` with a rank smaller than this, but for one process.
     fn fall_asleep(&mut self, rank: Rank, except: ProcessId) -> Answer<()> {
+        let sleeping: ProcessSet = self.known.asleep.iter().map(|sleeper| sleeper.process).collect();
         for at in 0..self.known.processes.len() {
             let process = self.known.processes[at];
             if process == except {
                 continue;
             }
             let index = self.known.y.taken[process.index()];
-            if self.ranks.is_behind(process, index, rank) {
+            if self.is_at_end(process, index)
+                || self.ranks.is_behind(process, index, rank)
+                || sleeping.contains(process) && self.has_one_outcome(process, index)
+            {
                 continue;
             }
             let outcomes = self.enabled(false, process)?;
@@ -265,6 +267,18 @@ impl Examination<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a process has taken all its steps, and it is seen at once that it can't take another.
+    fn is_at_end(&self, process: ProcessId, index: u32) -> bool {
+        let Examiner { waiting, is_cut, .. } = &*self.known;
+        waiting.is_empty() && !is_cut && self.trace.positions(process).len() == index as usize
+    }
+
+    /// Whether the step of a process is known to have one outcome, wherever it is.
+    fn has_one_outcome(&self, process: ProcessId, index: u32) -> bool {
+        let event = self.trace.positions(process).get(index as usize).map(|&event| event as usize);
+        event.is_some_and(|event| self.trace.alternatives(event) == 1 && !self.trace.varies(event))
     }
 
     /// Tries the steps that a candidate has at `y'`.
@@ -469,51 +483,45 @@ impl Examination<'_> {
             if parent.is_prefix() && parent.len >= *settled {
                 return Ok(true);
             }
-            let mut least: Option<(Rank, u32, usize)> = None;
-            for &process in &self.known.processes {
-                if let Some(event) = self.ready(process) {
-                    let index = self.trace.index(event) - 1;
-                    let (rank, choice) = self.ranks.least(process, index, || self.trace.alternatives(event));
-                    if least.is_none_or(|least| rank < least.0) {
-                        least = Some((rank, choice, event));
-                    }
-                }
-            }
-            if self.somebody_comes_first(least.map(|least| least.0))? {
+            match self.least()? {
+                Some(Some(event)) => self.take(event),
                 // Behind the end of what was cut off nothing is known.
-                return Ok(self.known.is_cut && least.is_none());
-            }
-            match least {
-                Some((_, choice, event)) if choice == self.trace.choice(event) => self.take(event),
-                Some(_) => return Ok(false),
+                Some(None) => return Ok(self.known.is_cut && self.nobody_is_ready()),
                 None => return Ok(self.known.parent.len == self.trace.len()),
             }
         }
     }
 
-    /// Whether some process can take a step behind the parent's configuration that is not the execution's,
-    /// and is smaller than the least one that is.
-    fn somebody_comes_first(&mut self, least: Option<Rank>) -> Answer<bool> {
-        if !self.rules.others_go_on {
-            return Ok(false);
-        }
+    /// The least step that can be taken behind the parent's configuration, and the execution's event if it is
+    /// one; none if there is no step.
+    fn least(&mut self) -> Answer<Option<Option<usize>>> {
+        let mut least: Option<(Rank, Option<usize>)> = None;
         for at in 0..self.known.processes.len() {
             let process = self.known.processes[at];
             let index = self.known.parent.taken[process.index()];
-            if least.is_some_and(|least| self.ranks.is_behind(process, index, least))
-                || self.ready(process).is_some()
+            if self.is_at_end(process, index)
+                || least.is_some_and(|(least, _)| self.ranks.is_behind(process, index, least))
             {
                 continue;
             }
-            let outcomes = self.enabled(true, process)?;
+            let event = self.ready(process);
+            let outcomes = match event {
+                Some(event) => self.trace.alternatives(event),
+                None if self.rules.others_go_on => self.enabled(true, process)?,
+                None => 0,
+            };
             if outcomes > 0 {
-                let (rank, _) = self.ranks.least(process, index, || outcomes);
-                if least.is_none_or(|least| rank < least) {
-                    return Ok(true);
+                let (rank, choice) = self.ranks.least(process, index, || outcomes);
+                if least.is_none_or(|(least, _)| rank < least) {
+                    least = Some((rank, event.filter(|&event| self.trace.choice(event) == choice)));
                 }
             }
         }
-        Ok(false)
+        Ok(least.map(|(_, event)| event))
+    }
+
+    fn nobody_is_ready(&self) -> bool {
+        self.known.processes.iter().all(|&process| self.ready(process).is_none())
     }
 
     /// How many outcomes the step of a process has at `y'`, or at the parent's configuration; none if it
@@ -568,7 +576,11 @@ fn later(candidate: Candidate, last: usize) -> Candidate {
 
 fn note(noted: &mut Vec<Access>, accesses: &[Access]) -> (u32, u32) {
     let start = noted.len() as u32;
-    noted.extend_from_slice(accesses);
+    match accesses {
+        // Nearly every step touches one thing.
+        [only] => noted.push(*only),
+        _ => noted.extend_from_slice(accesses),
+    }
     (start, noted.len() as u32)
 }
 

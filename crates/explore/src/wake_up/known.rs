@@ -2,7 +2,7 @@
 //! the configuration is the one that the execution took; one that does not vary is the same anywhere; a guard
 //! holds if it held before the next of its writers. Where that does not tell, there is no answer.
 
-use mazurka_program::{Guard, ProcessId};
+use mazurka_program::{Guard, Location, ProcessId};
 use mazurka_trace::Trace;
 
 use super::accept::Examination;
@@ -18,11 +18,24 @@ pub(super) struct Configuration {
 }
 
 impl Configuration {
-    pub fn make_prefix(&mut self, trace: &Trace, room: usize, len: usize) {
-        let before = |p| trace.positions(ProcessId(p as u32)).partition_point(|&k| (k as usize) < len) as u32;
+    /// Makes it all of the execution, with room for so many processes.
+    pub fn make_all(&mut self, trace: &Trace, room: usize) {
         self.taken.clear();
-        self.taken.extend((0..room).map(before));
-        (self.len, self.end) = (len, len);
+        self.taken.extend((0..room as u32).map(|p| trace.positions(ProcessId(p)).len() as u32));
+        (self.len, self.end) = (trace.len(), trace.len());
+    }
+
+    /// Makes another prefix of the execution of one.
+    pub fn move_prefix(&mut self, trace: &Trace, len: usize) {
+        while self.len > len {
+            self.len -= 1;
+            self.taken[trace.process(self.len).index()] -= 1;
+        }
+        while self.len < len {
+            self.taken[trace.process(self.len).index()] += 1;
+            self.len += 1;
+        }
+        self.end = len;
     }
 
     pub fn copy_from(&mut self, other: &Configuration) {
@@ -55,6 +68,9 @@ impl Examination<'_> {
         let taken = at.taken[process.index()] as usize;
         let Some(&event) = own.get(taken) else { return self.known_outcomes_at_end(at, process) };
         let event = event as usize;
+        if taken > 0 && trace.is_plain(event) {
+            return Some(1);
+        }
         if self.order.past_is_within(event, &at.taken) {
             return Some(trace.alternatives(event));
         }
@@ -66,9 +82,12 @@ impl Examination<'_> {
         }
         let waited_for = trace.waited_for(event);
         if !waited_for.is_empty() {
-            let is_missing = |k: &usize| !at.contains(trace, *k) && self.order.happens_before(*k, event);
-            let mut missing = (0..event).filter(is_missing);
-            return missing.any(|k| waited_for.iter().any(|&l| trace.writes(k, l))).then_some(0);
+            // Writers of one location are ordered, so if any happens before the event, the first does.
+            let is_missing = |&location: &Location| {
+                let next = self.order.next_writer(location, |k| at.contains(trace, k));
+                next.is_some_and(|k| k < event && self.order.happens_before(k, event))
+            };
+            return waited_for.iter().any(is_missing).then_some(0);
         }
         let Some(guard) = trace.guard(event) else { return Some(1) };
         self.guard_holds(at, guard).map(u32::from)

@@ -80,6 +80,11 @@ impl Ranks {
         (u128::from(first) << 64) | u128::from(last)
     }
 
+    /// The place of a process among all.
+    pub fn place(&self, process: ProcessId) -> u32 {
+        self.processes.get(process.index()).map_or(u32::MAX, |known| known.0)
+    }
+
     /// Whether other events may come between two outcomes of a step.
     pub fn separates_outcomes(&self) -> bool {
         matches!(self.kind, Kind::Arbitrary)
@@ -89,6 +94,13 @@ impl Ranks {
     #[inline]
     pub fn is_behind(&self, process: ProcessId, index: u32, rank: Rank) -> bool {
         !matches!(self.kind, Kind::Arbitrary) && self.rank(process, index, 0) >= rank
+    }
+
+    /// Whether the least outcome of each of the first steps of a process, up to one, has a rank below this.
+    pub fn are_before(&self, process: ProcessId, last: u32, rank: Rank) -> bool {
+        let is_before = |index| self.rank(process, index, 0) < rank;
+        // Elsewhere no step of a process comes before an earlier one.
+        if let Kind::Arbitrary = self.kind { (0..=last).all(is_before) } else { is_before(last) }
     }
 
     /// The least of the outcomes of a step, and its rank.

@@ -33,6 +33,8 @@ pub(super) struct Sleeper {
 #[derive(Default)]
 pub(super) struct Sleepers {
     all: Vec<Sleeper>,
+    /// Of the first so many it is known who wakes them.
+    known: usize,
     accesses: Vec<Access>,
     /// The events, by process and index, that have to be run to know what they touch.
     to_run: HashSet<(ProcessId, u32)>,
@@ -66,10 +68,12 @@ impl Sleepers {
         let kept = self.all.partition_point(|sleeper| sleeper.from < depth);
         self.all.truncate(kept);
         let mut used = 0;
-        for sleeper in &mut self.all {
+        self.known = self.known.min(kept);
+        for (at, sleeper) in self.all.iter_mut().enumerate() {
             used = used.max(sleeper.accesses.map_or(0, |accesses| accesses.1));
             if sleeper.woken >= depth {
                 sleeper.woken = usize::MAX;
+                self.known = self.known.min(at);
             }
         }
         self.accesses.truncate(used as usize);
@@ -91,6 +95,9 @@ impl Sleepers {
         let rank = ranks.rank(step.0, index(step.0), step.1);
         for &process in enabled {
             let index = index(process);
+            if ranks.is_behind(process, index, rank) {
+                continue;
+            }
             for choice in 0..run.alternatives(process) {
                 if ranks.rank(process, index, choice) < rank {
                     self.put_to_sleep(run, trace, (process, choice), index)?;
@@ -140,8 +147,8 @@ impl Sleepers {
     /// Finds out what the sleepers of a finished execution would touch and who wakes them. Gives the nodes at
     /// which steps have to be run for that, if any.
     pub fn find_wakers(&mut self, trace: &Trace, order: &HappensBefore) -> Option<usize> {
-        let mut kept = 0;
-        for at in 0..self.all.len() {
+        let mut kept = self.known;
+        for at in self.known..self.all.len() {
             let mut sleeper = self.all[at];
             let asleep = |other: &Sleeper| {
                 (other.process, other.choice) == (sleeper.process, sleeper.choice)
@@ -169,6 +176,7 @@ impl Sleepers {
             kept += 1;
         }
         self.all.truncate(kept);
+        self.known = kept;
         None
     }
 

@@ -30,10 +30,11 @@ struct Below {
 }
 
 impl Schedules {
-    /// Puts a schedule on top.
-    pub fn push(&mut self, schedule: impl Iterator<Item = Step>, share: f64) {
+    /// Puts a schedule on top, which begins with these steps.
+    pub fn push(&mut self, beginning: &[Step], rest: impl Iterator<Item = Step>, share: f64) {
         self.new.clear();
-        self.new.extend(schedule);
+        self.new.extend_from_slice(beginning);
+        self.new.extend(rest);
         if let Some(share) = self.share.replace(share) {
             let shared = common(&self.top, &self.new);
             self.below.push(Below { shared, tail: self.tails.len(), share });
@@ -80,7 +81,9 @@ mod tests {
         let mut stack = Schedules::default();
         let texts = ["abc", "abd", "", "abdef", "abd", "x"];
         for text in texts {
-            stack.push(steps(text).into_iter(), text.len() as f64);
+            let schedule = steps(text);
+            let (beginning, rest) = schedule.split_at(text.len() / 2);
+            stack.push(beginning, rest.iter().copied(), text.len() as f64);
         }
 
         let mut popped = Vec::new();

@@ -1,5 +1,6 @@
 //! ABS programs against the laws: random ones, and mutants of a corpus, line by line.
 
+pub mod counting;
 pub mod generate;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,6 +48,11 @@ enum ProgramText {
 }
 
 impl AbsProgram {
+    /// As a program that can be run.
+    pub fn compiled(&self) -> Option<Abs> {
+        compiled(&self.code()).map(|model| Abs::new(model, self.settings))
+    }
+
     fn code(&self) -> String {
         match &self.text {
             ProgramText::Fresh(draft) => draft.text(),
@@ -64,7 +70,18 @@ impl FuzzProgram for AbsProgram {
         let fresh = |draft| AbsProgram { text: ProgramText::Fresh(draft), settings: self.settings };
         match &self.text {
             ProgramText::Fresh(draft) => draft.smaller().map(fresh).collect(),
-            ProgramText::Mutant(_) => Vec::new(),
+            // A line less; what is no program then is no smaller one.
+            ProgramText::Mutant(text) => {
+                let lines: Vec<&str> = text.lines().collect();
+                let without = |at: usize| {
+                    let rest = lines.iter().enumerate().filter(|(line, _)| *line != at);
+                    rest.map(|(_, line)| format!("{line}\n")).collect::<String>()
+                };
+                let smaller = (0..lines.len()).map(without).filter(|text| compiled(text).is_some());
+                smaller
+                    .map(|text| AbsProgram { text: ProgramText::Mutant(text), settings: self.settings })
+                    .collect()
+            }
         }
     }
 }
@@ -76,6 +93,7 @@ impl FuzzTarget for AbsPrograms {
         let mutant = !index.is_multiple_of(2) && !self.corpus.is_empty();
         let text = match mutant {
             true => ProgramText::Mutant(self.mutant(random)),
+            false if index.is_multiple_of(4) => ProgramText::Mutant(counting::program(random)),
             false => ProgramText::Fresh(generate::program(random)),
         };
         (AbsProgram { text, settings: generate::settings(random) }, mutant)
@@ -115,9 +133,10 @@ impl AbsPrograms {
     /// programs that brute force can do.
     fn mutant(&self, random: &mut Random) -> String {
         loop {
-            let text = match random.one_in(2) {
-                true => random.pick(&self.corpus).cloned().unwrap_or_default(),
-                false => generate::program(random).text(),
+            let text = match random.below(4) {
+                0 | 1 => random.pick(&self.corpus).cloned().unwrap_or_default(),
+                2 => counting::program(random),
+                _ => generate::program(random).text(),
             };
             let text = mutant(&text, random);
             if compiled(&text).is_some() {
@@ -204,7 +223,7 @@ fn judge(program: &Abs, settings: Settings, only: Option<Algorithm>, seed: u64) 
         honest(program, seed)?;
     }
     let naive: &[u64] = if truth.interleavings <= 200 { &[0] } else { &[] };
-    let table: [(Algorithm, &[u64]); 7] = [
+    let table: [(Algorithm, &[u64]); 9] = [
         (Algorithm::Optimal, &[0, 1, 2]),
         (Algorithm::WakeUp, &[0, 10, 11, 12]),
         (Algorithm::Source, &[0, 3]),
@@ -212,9 +231,13 @@ fn judge(program: &Abs, settings: Settings, only: Option<Algorithm>, seed: u64) 
         (Algorithm::Convergent, &[0, 6, 7]),
         (Algorithm::Naive, naive),
         (Algorithm::OptimalObservers, &[0, 8, 9]),
+        (Algorithm::SourceConstraints, &[0, 13]),
+        (Algorithm::ConvergentConstraints, &[0, 14, 15, 16]),
     ];
     let applies = |algorithm| match algorithm {
-        Algorithm::Source => settings.dependence != Dependence::Dynamic,
+        Algorithm::Source | Algorithm::SourceConstraints | Algorithm::ConvergentConstraints => {
+            settings.dependence != Dependence::Dynamic
+        }
         Algorithm::SourceContext => {
             settings.dependence != Dependence::Dynamic && !settings.forgets_dead_variables
         }

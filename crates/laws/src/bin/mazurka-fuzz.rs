@@ -9,7 +9,7 @@ use mazurka_laws::abs_text::{self, AbsTexts};
 use mazurka_laws::campaign::{FuzzProgram, Outcome};
 use mazurka_laws::closures::Closures;
 use mazurka_laws::closures::loops::LoopClosures;
-use mazurka_laws::commuting::Commuting;
+use mazurka_laws::commuting::{AbsCommuting, Commuting};
 use mazurka_laws::loops::{LoopLaws, Loops};
 use mazurka_laws::maz::MazPrograms;
 use mazurka_laws::repairs::{BrokenBuild, broken_builds};
@@ -38,6 +38,7 @@ const USAGE: &str = "usage: mazurka-fuzz [options]
   --cc C        with --native: the compiler
   --abs         ABS programs, random ones and mutants
   --commuting   steps that are said to commute, in both orders
+  --abs-commuting  the same of ABS programs
   --abs-text    texts that may be no ABS programs: whether each is refused with a place, or makes sense";
 
 /// What programs are checked as.
@@ -53,9 +54,10 @@ enum Mode {
     Abs,
     AbsText,
     Commuting,
+    AbsCommuting,
 }
 
-const MODES: [(&str, Mode); 8] = [
+const MODES: [(&str, Mode); 9] = [
     ("--repairs", Mode::Repairs),
     ("--loops", Mode::Loops),
     ("--loop-closures", Mode::LoopClosures),
@@ -64,6 +66,7 @@ const MODES: [(&str, Mode); 8] = [
     ("--abs", Mode::Abs),
     ("--abs-text", Mode::AbsText),
     ("--commuting", Mode::Commuting),
+    ("--abs-commuting", Mode::AbsCommuting),
 ];
 
 /// What was asked for.
@@ -106,6 +109,10 @@ fn main() -> ExitCode {
         }
         Mode::AbsText => fuzz(&campaign, &AbsTexts::of(abs_text::corpus())),
         Mode::Commuting => fuzz(&campaign, &Commuting { corpus: programs.corpus }),
+        Mode::AbsCommuting => {
+            let programs = AbsPrograms { corpus: abs::corpus(), only: None };
+            fuzz(&campaign, &AbsCommuting { programs })
+        }
     };
     ExitCode::from(u8::from(wrong))
 }

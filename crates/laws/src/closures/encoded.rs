@@ -61,7 +61,7 @@ impl EncodedOp {
     /// result.
     pub fn of(statement: &Stmt) -> Option<(EncodedOp, &str, Option<&Name>)> {
         let (first, last) = match &statement.kind {
-            StmtKind::Atomic(block) => (block.statements.first()?, block.statements.last()?),
+            StmtKind::Atomic { body: block, .. } => (block.statements.first()?, block.statements.last()?),
             _ => (statement, statement),
         };
         let StmtKind::Assign { target: Target { name, index: None }, .. } = &last.kind else { return None };

@@ -106,6 +106,8 @@ impl Lowering {
                 self.plan.condvars = declare_objects(&mut self.condvars, objects, self.plan.condvars)?;
             }
             Item::Process(process) => self.process(process)?,
+            // What is declared to commute does nothing.
+            Item::Commute(_) => {}
             Item::Task(task) => {
                 self.tasks.insert(task.name.text.clone(), self.bodies);
                 self.bodies += 1;
@@ -391,7 +393,7 @@ impl Lowering {
             StmtKind::Break => Op::Break,
             StmtKind::Continue => Op::Continue,
             StmtKind::Await(_) => return Err("an await"),
-            StmtKind::Atomic(_) => return Err("an atomic block"),
+            StmtKind::Atomic { .. } => return Err("an atomic block"),
             StmtKind::Skip => return Err("a step that does nothing"),
         })
     }

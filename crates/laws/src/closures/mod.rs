@@ -209,7 +209,17 @@ fn compare(litmus: &Litmus, closure: &ClosureProgram, seed: u64) -> Checked {
             return Checked::Breaks(Broken::by(algorithm, order)(format!("{law} ({stop:?})")));
         }
     }
+    if let Err(law) = same_for_any_jobs(closure) {
+        return Checked::Breaks(Broken::by(Algorithm::WakeUp, Order::Natural)(law));
+    }
     Checked::Holds(truth.mazurkiewicz.len())
+}
+
+/// The report of a search that several threads share is that of one.
+fn same_for_any_jobs(closure: &ClosureProgram) -> Result<(), String> {
+    let expected = closure.shared_report(1);
+    let found = closure.shared_report(2);
+    if found == expected { Ok(()) } else { Err(format!("with 2 jobs\n{found}\nand with 1\n{expected}")) }
 }
 
 /// Labels are honest, as far as a few walks show.

@@ -139,6 +139,24 @@ impl ClosureProgram {
         ClosureProgram { notes_results: false, ..ClosureProgram::new(plan, shape) }
     }
 
+    /// What the library says of the closure, by a search that so many threads share, but for the time. It is cut into
+    /// many parts. The closure has a log of its own in each execution: those of several run at the same time.
+    pub fn shared_report(&self, jobs: usize) -> String {
+        let (plan, shape) = (self.plan.clone(), self.shape);
+        let panics = shape.panics || plan.needs.panics;
+        let body = move || {
+            let log = Arc::new(Log::new(plan.vars.len(), panics, true));
+            main_thread(&plan, &log, shape);
+        };
+        let checker = Checker::new().keep_going(true).max_depth(200).parts(1, 3).jobs(jobs);
+        let report = checker.name("closure").run(body).text();
+        let timeless = |line: &str| match line.starts_with("executions: ") {
+            true => line.rsplit_once("; ").map_or(String::new(), |parts| parts.0.to_owned()),
+            false => line.to_owned(),
+        };
+        report.lines().map(timeless).collect::<Vec<_>>().join("\n")
+    }
+
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

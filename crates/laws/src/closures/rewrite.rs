@@ -89,6 +89,8 @@ impl Rewriter<'_> {
                 Some(Item::Process(process))
             }
             Item::Task(task) => Some(Item::Task(task.clone())),
+            // The blocks that it names are taken apart.
+            Item::Commute(_) => None,
         }
     }
 
@@ -272,7 +274,7 @@ impl Rewriter<'_> {
             StmtKind::Skip => {}
             StmtKind::If { arms, otherwise } => self.conditional(arms, otherwise.as_ref(), out),
             StmtKind::While { condition, body } => self.repeat(condition, body, out),
-            StmtKind::Atomic(block) => out.extend(self.block(block).statements),
+            StmtKind::Atomic { body: block, .. } => out.extend(self.block(block).statements),
             // What is shared is read in the order in which it stands there.
             _ => {
                 let mut kind = kind.clone();

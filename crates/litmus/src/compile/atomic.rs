@@ -9,7 +9,7 @@ use crate::code::{AtomicCode, Instr, MAX_NESTING, NONE, Op, Tree};
 use crate::printer::print_stmt_head;
 
 impl Compiler {
-    pub(super) fn atomic(&mut self, stmt: &Stmt, block: &Block) {
+    pub(super) fn atomic(&mut self, stmt: &Stmt, name: Option<&Name>, block: &Block) {
         let mut guard = NONE;
         let mut statements = block.statements.as_slice();
         if let [Stmt { kind: StmtKind::Await(condition), .. }, rest @ ..] = statements {
@@ -26,7 +26,10 @@ impl Compiler {
         if let Some(innermost) = self.scope.loops.last_mut() {
             innermost.breaks.push(Patch::Atomic(index));
         }
-        self.emit(Instr::Atomic(index), true, varies, stmt.span, print_stmt_head(stmt));
+        let line = self.emit(Instr::Atomic(index), true, varies, stmt.span, print_stmt_head(stmt));
+        if let Some(name) = name {
+            self.name_block(name, line);
+        }
     }
 
     fn trees(&mut self, statements: &[Stmt]) -> Vec<Tree> {
@@ -139,7 +142,7 @@ fn forbidden(kind: &StmtKind) -> Option<(&'static str, &'static str)> {
     Some(match kind {
         StmtKind::Await(_) => ("`await` after another statement", "make it the first statement of the block"),
         StmtKind::While { .. } => ("`while`", "use `for`, which always ends"),
-        StmtKind::Atomic(_) => ("another atomic block", "all of the block is one step already"),
+        StmtKind::Atomic { .. } => ("another atomic block", "all of the block is one step already"),
         StmtKind::Lock(_) | StmtKind::Wait { .. } | StmtKind::Join(_) | StmtKind::Receive { .. } => (
             "a statement that can wait",
             "move it out of the block, or wait with `await` as its first statement",

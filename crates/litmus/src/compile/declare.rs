@@ -46,6 +46,8 @@ impl Compiler {
                     }
                 }
                 Item::Process(process) => self.process(process),
+                // It names what is in bodies.
+                Item::Commute(_) => {}
                 Item::Task(task) => {
                     self.define(&task.name, Symbol::Task(self.image.bodies.len() as u32));
                     self.new_body(&task.name.text, task.params.len());

@@ -154,6 +154,9 @@ impl Compiler {
         let names = self.symbols.keys().map(String::as_str);
         let help = match check::closest(&name.text, locals.chain(names)) {
             Some(near) => format!("did you mean `{near}`?"),
+            None if self.scope.of_constraint => {
+                "a constraint is about shared variables, parameters and constants".to_owned()
+            }
             None => format!(
                 "declare it: `let {0} = 0;` for a local, `var {0};` at the top for a shared one",
                 name.text

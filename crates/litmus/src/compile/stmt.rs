@@ -31,7 +31,7 @@ impl Compiler {
             StmtKind::For { index, range, body } => self.for_stmt(index, range, body, stmt.span),
             StmtKind::Break | StmtKind::Continue => self.leave(stmt),
             StmtKind::Receive { arms, timeout } => self.receive(stmt, arms, timeout.as_ref()),
-            StmtKind::Atomic(block) => self.atomic(stmt, block),
+            StmtKind::Atomic { name, body } => self.atomic(stmt, name.as_ref(), body),
             StmtKind::Wait { condvar, lock } => self.wait(stmt, condvar, lock),
             StmtKind::Spawn { .. }
             | StmtKind::Lock(_)

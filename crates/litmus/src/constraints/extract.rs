@@ -84,7 +84,12 @@ pub(crate) fn extract(image: &Image, pc: u32, locals: Locals<'_>) -> Result<Bloc
         _ => return Err("does more than read, compute and assign"),
     };
     let paths = ends.into_iter().map(|(way, to)| way.path(to)).collect();
-    Ok(Block { shared, own, made: 0, guard, paths, applications: Vec::new() })
+    Ok(Block { shared, own, guard, paths, ..Block::default() })
+}
+
+/// Where an expression over shared variables is not 0.
+pub(crate) fn condition(image: &Image, node: NodeId) -> Result<Formula, Reason> {
+    Extractor { image, left: MOST_STATEMENTS }.truth(node, &mut Way::default())
 }
 
 /// One way through a line, as far as it was followed.
@@ -279,7 +284,7 @@ impl Extractor<'_> {
                     if !holds {
                         let told = condition.leaves.iter().map(|(_, leaf)| self.value(*leaf, &mut way));
                         let arguments = told.collect::<Result<_, _>>()?;
-                        way.effects.push(Effect { kind: index, arguments });
+                        way.effects.push(Effect { kind: index, arguments, made: None });
                     }
                     ways.push(way);
                 }

@@ -4,15 +4,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mazurka_constraints::{Block, Creation, Independence, Settings, compose, synthesise};
+use mazurka_constraints::{Block, Creation, Independence, Pair, Settings, compose, refute, synthesise};
 use mazurka_program::Commutes;
-use mazurka_smt::{Linear, Model, Var, Work};
+use mazurka_smt::{Formula, Linear, Model, Var, Work};
 
+use super::declared::formula;
 use super::extract::{Locals, extract};
 use super::ranges::Ranges;
 use super::writes::MayWrite;
-use crate::code::Image;
-use crate::dead::Set;
+use crate::code::{DeclaredCode, Image};
+use crate::dead::{Finder, Set};
 
 /// How much may be done for a pair while a search waits.
 const WORK: u64 = 300_000;
@@ -29,12 +30,18 @@ pub(crate) struct Knowledge {
     /// By line and locals; none if nothing is known.
     numbers: HashMap<(u32, Vec<i64>), Option<u32>>,
     blocks: Vec<Arc<Block>>,
+    /// Of each block, its line.
+    lines: Vec<u32>,
+    /// Of each block, whether its line is in no loop.
+    once: Vec<bool>,
     pairs: HashMap<(u32, u32), Arc<PairKnowledge>>,
 }
 
 #[derive(Debug)]
 struct PairKnowledge {
     independence: Independence,
+    /// Conditions that the program declares, and that are proved.
+    declared: Vec<Formula>,
     computed: Vec<Linear>,
     /// Whether all that is computed is of 64 bits in every state.
     fits: bool,
@@ -47,6 +54,8 @@ impl Knowledge {
             ranges: Arc::new(Ranges::find(image)),
             numbers: HashMap::new(),
             blocks: Vec::new(),
+            lines: Vec::new(),
+            once: Vec::new(),
             pairs: HashMap::new(),
         }
     }
@@ -61,10 +70,17 @@ impl Knowledge {
         let block = extract(image, pc, Locals::Known(locals)).ok();
         let number = block.filter(|_| self.blocks.len() < MOST_BLOCKS).map(|block| {
             self.blocks.push(Arc::new(block));
+            self.lines.push(pc);
+            self.once.push(!comes_again(image, pc));
             self.blocks.len() as u32 - 1
         });
         self.numbers.insert(key, number);
         number
+    }
+
+    /// Whether no process runs a block twice.
+    pub fn is_once(&self, block: u32) -> bool {
+        self.once.get(block as usize).is_some_and(|&once| once)
     }
 
     fn pair(&mut self, image: &Image, first: u32, second: u32) -> Option<Arc<PairKnowledge>> {
@@ -78,10 +94,13 @@ impl Knowledge {
             Ok(pair) => {
                 let settings = Settings { work: work.0, most: MOST, ..Settings::default() };
                 let fits = pair.computed.iter().all(|sum| self.ranges.fits(image, sum));
-                PairKnowledge { independence: synthesise(&pair, &settings), computed: pair.computed, fits }
+                let independence = synthesise(&pair, &settings);
+                let declared = proved(image, [key.0, key.1].map(|block| self.lines[block as usize]), &pair);
+                PairKnowledge { independence, declared, computed: pair.computed, fits }
             }
             Err(why) => {
-                PairKnowledge { independence: Independence::nothing(why), computed: Vec::new(), fits: false }
+                let independence = Independence::nothing(why);
+                PairKnowledge { independence, declared: Vec::new(), computed: Vec::new(), fits: false }
             }
         };
         let known = Arc::new(known);
@@ -91,14 +110,10 @@ impl Knowledge {
 
     pub fn commute(&mut self, image: &Image, memory: &[i64], first: u32, second: u32) -> Commutes {
         let Some(pair) = self.pair(image, first, second) else { return Commutes::Unknown };
-        if pair.fits && pair.independence.always() {
+        if pair.fits && (pair.independence.always() || pair.declared.contains(&Formula::True)) {
             return Commutes::Always;
         }
-        let holds = pair
-            .independence
-            .constraints
-            .iter()
-            .any(|constraint| constraint.holds(&present(memory, constraint.vars())) == Some(true));
+        let holds = pair.holds_where(memory, &mut |_| true);
         if holds && pair.fits_in(memory) { Commutes::Here } else { Commutes::Unknown }
     }
 
@@ -111,13 +126,23 @@ impl Knowledge {
         second: u32,
         written: &Set,
     ) -> bool {
+        let stays = &mut |cell: u32| !written.contains(image.var_of(cell));
+        self.commute_while(image, memory, first, second, stays)
+    }
+
+    /// As [`Knowledge::commute`], in all states in which the cells that stay hold what they hold.
+    pub fn commute_while(
+        &mut self,
+        image: &Image,
+        memory: &[i64],
+        first: u32,
+        second: u32,
+        stays: &mut dyn FnMut(u32) -> bool,
+    ) -> bool {
         let Some(pair) = self.pair(image, first, second) else { return false };
-        let stays = |var: Var| !written.contains(image.var_of(var.0));
-        let fits = pair.fits || (pair.fits_in(memory) && pair.computed_vars().all(stays));
-        fits && pair.independence.constraints.iter().any(|constraint| {
-            let vars = constraint.vars();
-            vars.iter().copied().all(stays) && constraint.holds(&present(memory, vars)) == Some(true)
-        })
+        let mut stays = |var: Var| stays(var.0);
+        let fits = pair.fits || (pair.fits_in(memory) && pair.computed_vars().all(&mut stays));
+        fits && pair.holds_where(memory, &mut stays)
     }
 
     /// Adds what may be written from a line on.
@@ -129,6 +154,19 @@ impl Knowledge {
 }
 
 impl PairKnowledge {
+    /// Whether a constraint holds that is about such variables only.
+    fn holds_where(&self, memory: &[i64], about: &mut dyn FnMut(Var) -> bool) -> bool {
+        let found = self.independence.constraints.iter().any(|constraint| {
+            let vars = constraint.vars();
+            vars.iter().copied().all(&mut *about) && constraint.holds(&present(memory, vars)) == Some(true)
+        });
+        found
+            || self.declared.iter().any(|condition| {
+                let vars = condition.vars();
+                vars.iter().copied().all(&mut *about) && condition.holds(&present(memory, vars)) == Some(true)
+            })
+    }
+
     fn computed_vars(&self) -> impl Iterator<Item = Var> + '_ {
         self.computed.iter().flat_map(|sum| sum.terms()).map(|&(var, _)| var)
     }
@@ -139,6 +177,36 @@ impl PairKnowledge {
         self.fits
             || self.computed.iter().all(|sum| sum.value(&model).is_some_and(|sum| i64::try_from(sum).is_ok()))
     }
+}
+
+/// The conditions that a program declares of two lines, as far as they are proved of a pair of their blocks.
+fn proved(image: &Image, lines: [u32; 2], pair: &Pair) -> Vec<Formula> {
+    let is_theirs =
+        |declared: &&DeclaredCode| declared.lines == lines || declared.lines == [lines[1], lines[0]];
+    let conditions =
+        image.declared.iter().filter(is_theirs).filter_map(|declared| formula(image, declared).ok());
+    let settings = Settings { work: WORK, ..Settings::default() };
+    conditions.filter(|condition| refute(pair, condition, &settings) == Ok(None)).collect()
+}
+
+/// Whether a process that stands at a line may come there again.
+fn comes_again(image: &Image, pc: u32) -> bool {
+    let finder = Finder { image };
+    let successors = |pc: u32| match image.lines.get(pc as usize) {
+        Some(line) => finder.successors(pc, &line.instr),
+        None => Vec::new(),
+    };
+    let (mut seen, mut rest) = (vec![false; image.lines.len()], successors(pc));
+    while let Some(next) = rest.pop() {
+        if next == pc {
+            return true;
+        }
+        if seen.get(next as usize) == Some(&false) {
+            seen[next as usize] = true;
+            rest.extend(successors(next));
+        }
+    }
+    false
 }
 
 /// What shared cells hold.

@@ -2,12 +2,13 @@
 
 use mazurka_constraints::{Block, Described, Settings, Table};
 
+use super::Judged;
 use super::extract::{Locals, extract};
 use crate::code::{Image, Instr};
 use crate::dead::MayRead;
 
 /// When the steps of a program commute. Locals that nobody reads any more do not count.
-pub(crate) fn table(image: &Image, settings: &Settings) -> Table {
+pub(crate) fn table(image: &Image, judged: Option<&Judged>, settings: &Settings) -> Table {
     let may_read = MayRead::find(image);
     let mut blocks = Vec::new();
     for (body, code) in image.bodies.iter().enumerate() {
@@ -30,7 +31,8 @@ pub(crate) fn table(image: &Image, settings: &Settings) -> Table {
     }
     let shared: Vec<String> =
         (0..image.var_cells).map(|cell| image.cell_name(cell).unwrap_or_default()).collect();
-    Table::new(blocks, &shared, &[], settings)
+    let declared = judged.map_or_else(Vec::new, |judged| judged.rows(image));
+    Table { declared, ..Table::new(blocks, &shared, &[], settings) }
 }
 
 /// The end of a process is a step that shares nothing but itself.
@@ -45,7 +47,7 @@ fn several(image: &Image, body: u32) -> bool {
 }
 
 /// Leaves out what a block tells of locals that are not read any more, wherever it goes.
-fn without_dead(mut block: Block, may_read: &MayRead) -> Block {
+pub(super) fn without_dead(mut block: Block, may_read: &MayRead) -> Block {
     let targets: Vec<usize> = block
         .paths
         .iter()

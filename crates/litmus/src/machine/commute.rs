@@ -2,7 +2,7 @@
 //!
 //! A state is all of it: a step that leaves something else in a local, read or not, does not commute.
 
-use mazurka_program::{Commutes, Constraints, ProcessId};
+use mazurka_program::{Alike, Commutes, Constraints, Location, ProcessId};
 
 use super::LitmusRun;
 use super::process::Status;
@@ -40,5 +40,24 @@ impl Constraints for LitmusRun {
             }
         }
         knowledge.commute_uniformly(&self.image, self.machine.memory.values(), first, second, &written)
+    }
+
+    fn commute_unless(
+        &mut self,
+        first: u32,
+        second: u32,
+        changes: &mut dyn FnMut(Location) -> bool,
+    ) -> Alike {
+        self.know();
+        let Some(knowledge) = &mut self.knowledge else { return Alike::Unknown };
+        let stays = &mut |cell: u32| !changes(Location(cell));
+        match knowledge.commute_while(&self.image, self.machine.memory.values(), first, second, stays) {
+            true => Alike::Same,
+            false => Alike::Unknown,
+        }
+    }
+
+    fn is_once(&self, block: u32) -> bool {
+        self.knowledge.as_ref().is_some_and(|knowledge| knowledge.is_once(block))
     }
 }

@@ -17,6 +17,7 @@ impl Explain for LitmusRun {
     }
 
     fn step_explained(&mut self, process: ProcessId, choice: u32) -> Result<Explanation, Stop> {
+        let refuted = self.refuted_by(process.0);
         let (image, machine) = (&*self.image, &mut self.machine);
         let mut label = Label::default();
         if !machine.enabled.contains(process) {
@@ -30,6 +31,7 @@ impl Explain for LitmusRun {
         let result = machine.step(image, process.0, choice, &mut label);
         machine.foresee = foresee;
         result?;
+        machine.failures.extend(refuted);
         let (reads, writes) = machine.observed(image, &label, &read);
         let note = before.or_else(|| machine.note_after(image, process.0, pc, &label));
         let place = image.place(image.lines[pc].span);

@@ -20,7 +20,9 @@ use std::ops::{Deref, DerefMut};
 
 use mazurka_syntax::{Cursor, Diagnostic, Parsed, RecursiveDescent, Reported, Source, Span, abbreviated};
 
-use crate::ast::{Ast, Block, Expr, Init, Item, Name, ObjectDecl, ProcessDecl, Range, TaskDecl, VarDecl};
+use crate::ast::{
+    Ast, Block, CommuteDecl, Expr, Init, Item, Name, ObjectDecl, ProcessDecl, Range, TaskDecl, VarDecl,
+};
 use crate::lexer::Token;
 
 /// Blocks within blocks.
@@ -66,6 +68,7 @@ impl Parser<'_> {
     fn at_declaration(&self) -> bool {
         match self.peek() {
             Token::Param | Token::Const | Token::Var | Token::Condvar | Token::Process | Token::Task => true,
+            Token::Commute => true,
             Token::Lock => self.peek_at(1) == Token::Name,
             _ => false,
         }
@@ -161,6 +164,7 @@ impl Parser<'_> {
             }
             Token::Var => Item::Var(self.several(Self::var_decl)?),
             Token::Lock => Item::Lock(self.several(Self::object_decl)?),
+            Token::Commute => Item::Commute(self.commute()?),
             _ => Item::Condvar(self.several(Self::object_decl)?),
         };
         self.semicolon()?;
@@ -189,10 +193,21 @@ impl Parser<'_> {
         let meant = suggest::closest(word, suggest::DECLARATIONS).filter(|_| self.at(Token::Name));
         let help = match meant {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => "a file consists of `param`, `const`, `var`, `lock`, `condvar`, `process` and `task`"
+            None => "a file consists of `param`, `const`, `var`, `lock`, `condvar`, `process`, `task` and `commute`"
                 .to_string(),
         };
         self.expected("a declaration", Some(&help))
+    }
+
+    fn commute(&mut self) -> Parsed<CommuteDecl> {
+        let first = self.name("the name of an atomic block")?;
+        self.expect(
+            Token::Comma,
+            Some("two blocks are named: `commute a, b if x > 0;`, or `commute a, a;`"),
+        )?;
+        let second = self.name("the name of an atomic block")?;
+        let condition = if self.eat(Token::If) { Some(self.expr()?) } else { None };
+        Ok(CommuteDecl { blocks: [first, second], condition })
     }
 
     fn object_decl(&mut self) -> Parsed<ObjectDecl> {

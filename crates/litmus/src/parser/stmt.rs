@@ -27,7 +27,9 @@ impl Parser<'_> {
             }
             Token::Atomic => {
                 let span = self.bump();
-                Ok(Stmt { kind: StmtKind::Atomic(self.block()?), span })
+                let name =
+                    if self.at(Token::OpenBrace) { None } else { Some(self.name("a block or its name")?) };
+                Ok(Stmt { kind: StmtKind::Atomic { name, body: self.block()? }, span })
             }
             Token::Receive => self.receive(),
             _ => {

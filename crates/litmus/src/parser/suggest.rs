@@ -3,7 +3,7 @@
 use mazurka_syntax::distance;
 
 /// The words that begin declarations.
-pub(super) const DECLARATIONS: &str = "param const var lock condvar process task";
+pub(super) const DECLARATIONS: &str = "param const var lock condvar process task commute";
 
 /// The words that begin statements.
 pub(super) const STATEMENTS: &str = "let if else while for break continue atomic assert assume await skip \

@@ -20,6 +20,10 @@ variables! {
     REPLAY = "MAZURKA_REPLAY":
         "runs one schedule instead of searching: `v1:...`, or `@FILE` for a file that holds it";
     ALGORITHM = "MAZURKA_ALGORITHM": "the algorithm: `optimal`, `wake-up`, `source`, `naive`, `data-centric`, `reads-from` or `random`";
+    JOBS = "MAZURKA_JOBS": "the search is shared among so many threads, by `wake-up` unless another algorithm is asked for";
+    JOURNAL = "MAZURKA_JOURNAL":
+        "a file that keeps the search of the one test that is run, or a directory with a file for each: it is gone on with, by `wake-up`";
+    CHECKPOINT = "MAZURKA_JOURNAL_CHECKPOINT": "a journal is made short again when it has more than so many bytes: `8388608`";
     MAX_EXECUTIONS = "MAZURKA_MAX_EXECUTIONS": "at most so many executions, of all kinds together";
     MAX_SECONDS = "MAZURKA_MAX_SECONDS": "at most so many seconds for each check: `10`, `0.5`";
     MAX_UNROLL = "MAZURKA_MAX_UNROLL":
@@ -65,6 +69,10 @@ pub(crate) enum SavedFailures {
 pub(crate) struct Environment {
     pub(crate) replay: Option<Schedule>,
     pub(crate) algorithm: Option<Algorithm>,
+    pub(crate) jobs: Option<usize>,
+    pub(crate) journal: Option<PathBuf>,
+    /// From how many bytes on a journal is made short.
+    pub(crate) long_journal: Option<u64>,
     pub(crate) max_executions: Option<u64>,
     pub(crate) max_time: Option<Duration>,
     pub(crate) max_unroll: Option<usize>,
@@ -92,6 +100,11 @@ impl Environment {
         Ok(Environment {
             replay: parsed(get, REPLAY, schedule)?,
             algorithm: parsed(get, ALGORITHM, |text| text.parse().map_err(message))?,
+            jobs: value(get, JOBS, "a number of threads, at least 1", |text| {
+                text.parse().ok().filter(|&jobs| jobs > 0)
+            })?,
+            journal: get(JOURNAL).filter(|path| !path.is_empty()).map(PathBuf::from),
+            long_journal: value(get, CHECKPOINT, "a number of bytes", |text| text.parse().ok())?,
             max_executions: value(get, MAX_EXECUTIONS, "a number of executions, at least 1", |text| {
                 text.parse().ok().filter(|&executions| executions > 0)
             })?,
@@ -223,6 +236,10 @@ mod tests {
         assert_eq!(with("OTHER", "x").unwrap(), none);
         assert_eq!(with(SEED, "").unwrap(), none, "empty is as if not set");
         assert_eq!(with(SEED, "7").unwrap().seed, Some(7));
+        assert_eq!(with(JOBS, "4").unwrap().jobs, Some(4));
+        assert_eq!(with(JOURNAL, "").unwrap(), none);
+        assert_eq!(with(JOURNAL, "a b").unwrap().journal, Some("a b".into()));
+        assert_eq!(with(CHECKPOINT, "3000").unwrap().long_journal, Some(3000));
         assert_eq!(with(MAX_EXECUTIONS, " 12 ").unwrap().max_executions, Some(12));
         assert_eq!(with(MAX_SECONDS, "0.5").unwrap().max_time, Some(Duration::from_millis(500)));
         assert_eq!(with(HANG_SECONDS, "0").unwrap().hang_timeout, Some(None));
@@ -241,6 +258,8 @@ mod tests {
         for (name, value, expected) in [
             (SEED, "x", "MAZURKA_SEED=x: this is not a number"),
             (SEED, "-1", "MAZURKA_SEED=-1: this is not a number"),
+            (JOBS, "0", "MAZURKA_JOBS=0: this is not a number of threads, at least 1"),
+            (CHECKPOINT, "-1", "MAZURKA_JOURNAL_CHECKPOINT=-1: this is not a number of bytes"),
             (MAX_EXECUTIONS, "0", "MAZURKA_MAX_EXECUTIONS=0: this is not a number of executions, at least 1"),
             (MAX_SECONDS, "0", "MAZURKA_MAX_SECONDS=0: this is not a number of seconds above 0"),
             (MAX_SECONDS, "1e99", "MAZURKA_MAX_SECONDS=1e99: this is not a number of seconds above 0"),

@@ -15,6 +15,14 @@ impl Checker {
         let declared = Some(DeclaredTest { function, module, file, package });
         Checker { declared, ..Checker::new() }
     }
+
+    /// For how many executions parts of a search are explored, the first one and the others, before what is left
+    /// of them is shared: for those who test that it does not matter.
+    #[doc(hidden)]
+    pub fn parts(mut self, first: u64, later: u64) -> Checker {
+        self.options.items = mazurka_explore::ItemSizes { first, later, ..Default::default() };
+        self
+    }
 }
 
 #[doc(hidden)]

@@ -8,7 +8,7 @@ use std::panic::Location as Caller;
 use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, AtomicUsize};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use crate::step::CallSite;
 use mazurka_explore::Counts;
@@ -48,6 +48,8 @@ pub(crate) struct Heartbeat {
     members: Mutex<Vec<ThreadEntry>>,
     weak_ordering: AtomicPtr<Caller<'static>>,
     clock: AtomicPtr<Caller<'static>>,
+    /// What of these another process has met, in parts of the check.
+    known: Mutex<Met>,
     counts: Mutex<Counts>,
     given_up: AtomicBool,
     time_is_up: AtomicBool,
@@ -58,6 +60,26 @@ pub(crate) struct Heartbeat {
     heap_is_free: AtomicBool,
     /// What the check is called.
     program: OnceLock<String>,
+    /// The parts of the check that are being explored beside each other, each on a thread of its own.
+    parts: Mutex<Vec<Weak<Heartbeat>>>,
+    /// The part that was taken up last.
+    last_part: Mutex<Option<Arc<Heartbeat>>>,
+}
+
+/// A place in the source, in this process or in another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub(crate) file: String,
+    pub(crate) line: u32,
+}
+
+/// What a check has met that its report tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Met {
+    /// Where an ordering weaker than `SeqCst` was used.
+    pub(crate) weak_ordering: Option<Spot>,
+    /// Where a clock was looked at.
+    pub(crate) clock: Option<Spot>,
 }
 
 /// What ended the thread of a check.
@@ -254,6 +276,60 @@ impl Heartbeat {
     /// Says whether it has had its time. What comes after a search may take its own.
     pub(crate) fn set_time_is_up(&self, up: bool) {
         self.time_is_up.store(up, Relaxed);
+        self.parts().iter().for_each(|part| part.time_is_up.store(up, Relaxed));
+    }
+}
+
+/// The parts of a check that are explored beside each other.
+impl Heartbeat {
+    /// That of a part, which begins.
+    pub(crate) fn part(&self) -> Arc<Heartbeat> {
+        let part = Arc::new(Heartbeat::default());
+        self.program.get().into_iter().for_each(|program| part.set_program(program));
+        let mut parts = lock(&self.parts);
+        parts.retain(|part| part.strong_count() > 0);
+        parts.push(Arc::downgrade(&part));
+        // Who sets it does so before he looks for parts.
+        drop(parts);
+        part.time_is_up.store(self.is_time_up(), Relaxed);
+        part
+    }
+
+    /// Those of the parts that there are.
+    pub(crate) fn parts(&self) -> Vec<Arc<Heartbeat>> {
+        lock(&self.parts).iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// A part is over, and counts. Of what is told to people the first place counts.
+    pub(crate) fn take_up(&self, part: &Arc<Heartbeat>) {
+        let known = lock(&self.known);
+        let pairs = [
+            (&self.weak_ordering, &part.weak_ordering, &known.weak_ordering),
+            (&self.clock, &part.clock, &known.clock),
+        ];
+        for (own, of_part, known) in pairs {
+            if own.load(Relaxed).is_null() && known.is_none() {
+                own.store(of_part.load(Relaxed), Relaxed);
+            }
+        }
+        drop(known);
+        *lock(&self.last_part) = Some(part.clone());
+    }
+
+    /// A part is over that another process explored, which met this.
+    pub(crate) fn know(&self, met: Met) {
+        let mut known = lock(&self.known);
+        if self.weak_ordering.load(Relaxed).is_null() {
+            known.weak_ordering = known.weak_ordering.take().or(met.weak_ordering);
+        }
+        if self.clock.load(Relaxed).is_null() {
+            known.clock = known.clock.take().or(met.clock);
+        }
+    }
+
+    /// That of the part that was taken up last, if there was one: it knows the steps that were taken last.
+    pub(crate) fn last_part(&self) -> Option<Arc<Heartbeat>> {
+        lock(&self.last_part).clone()
     }
 }
 
@@ -282,16 +358,18 @@ impl Heartbeat {
         unsafe { self.place.load(Relaxed).as_ref() }
     }
 
-    /// Where an ordering weaker than `SeqCst` was used.
-    pub(crate) fn weak_place(&self) -> Option<CallSite> {
-        // SAFETY: as above.
-        unsafe { self.weak_ordering.load(Relaxed).as_ref() }
-    }
-
-    /// Where a clock was looked at.
-    pub(crate) fn clock_place(&self) -> Option<CallSite> {
-        // SAFETY: as above.
-        unsafe { self.clock.load(Relaxed).as_ref() }
+    /// What was met that the report tells.
+    pub(crate) fn met(&self) -> Met {
+        let own = |place: &AtomicPtr<Caller<'static>>| {
+            // SAFETY: as above.
+            let place = unsafe { place.load(Relaxed).as_ref() };
+            place.map(|place| Spot { file: place.file().to_owned(), line: place.line() })
+        };
+        let known = lock(&self.known).clone();
+        Met {
+            weak_ordering: own(&self.weak_ordering).or(known.weak_ordering),
+            clock: own(&self.clock).or(known.clock),
+        }
     }
 
     pub(crate) fn counts(&self) -> Counts {

@@ -213,6 +213,6 @@ impl fmt::Debug for Failure<'_> {
 pub(super) fn internal(what: impl fmt::Display) -> String {
     format!(
         "internal error: {what}; please report it, unless the closure depends on time, on random numbers or \
-         hashes, on addresses, or on what an earlier execution left behind"
+         hashes, on addresses, or on what other executions do or have left behind"
     )
 }

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 use mazurka_explore::{Algorithm, Counts, Ending, Limits, Monitor, Options, explore};
 use mazurka_program::{Explain, Explanation, Failure, Footprints, Program, Run, Schedule, Step, follow};
 use mazurka_report::{
-    Counterexample, Replay, ReplayEnd, ReplayStep, Report as Inner, Subject, check, check_schedule,
+    Counterexample, InternalError, Kept, Replay, ReplayEnd, ReplayStep, Report as Inner, Subject, Watch,
+    check, check_jobs, check_kept, check_schedule,
 };
 use mazurka_trace::Trace;
 
 use super::environment::Verbosity;
 use super::heartbeat::Heartbeat;
+use super::journal::{self, SharedKeeper};
 use super::probe;
 use super::regressions::Entry;
 use super::report::{Report, internal};
@@ -34,6 +36,10 @@ pub(super) struct Task {
     pub(super) subject: Subject,
     pub(super) algorithm: Algorithm,
     pub(super) options: Options,
+    /// How many threads of the operating system share the search; none if it can't be shared.
+    pub(super) workers: Option<usize>,
+    /// Who keeps the search.
+    pub(super) journal: Option<SharedKeeper>,
     /// The only schedule to run.
     pub(super) replay: Option<Schedule>,
     /// The schedules to run first.
@@ -47,7 +53,13 @@ impl Task {
         if let Some(schedule) = &self.replay {
             return self.run_schedule(program, schedule);
         }
-        self.run_saved(program).unwrap_or_else(|| self.search(program))
+        // What saved failures teach of a program must make no difference to a search that is kept: there may be
+        // others when it goes on.
+        let saved = match self.journal {
+            Some(_) => self.run_saved(&program.unknown()),
+            None => self.run_saved(program),
+        };
+        saved.unwrap_or_else(|| self.search(program))
     }
 
     fn search(&self, program: &Closure) -> Inner {
@@ -60,11 +72,36 @@ impl Task {
             }
             if self.heartbeat.progress(counts) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let mut report =
-            check(program, self.subject.clone(), self.algorithm, &self.options, Some(&mut watch))
-                .unwrap_or_else(|error| self.broken(program, &error.to_string()));
+        let subject = self.subject.clone();
+        let workers = self.workers.filter(|_| !program.is_alone());
+        let report = match (workers, &self.journal) {
+            (Some(workers), Some(journal)) => match journal.take_turn() {
+                Ok((mut keeper, before)) => {
+                    let kept = Kept { before, keeper: &mut keeper };
+                    check_kept(program, subject, &self.options, workers, &mut watch, kept)
+                }
+                Err(why) => Ok(self.nothing(why)),
+            },
+            (None, Some(_)) => Ok(self.nothing(journal::ALONE.to_owned())),
+            (workers, None) => self.search_shared(program, workers, &mut watch),
+        };
+        let mut report = report.unwrap_or_else(|error| self.broken(program, &error.to_string()));
         report.reason = report.reason.or_else(|| program.doubt().map(str::to_owned));
         report
+    }
+
+    /// Searches with so many workers, if the search can be shared.
+    fn search_shared(
+        &self,
+        program: &Closure,
+        workers: Option<usize>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Inner, InternalError> {
+        let subject = || self.subject.clone();
+        let shared = workers.and_then(|workers| {
+            check_jobs(program, subject(), self.algorithm, &self.options, workers, &mut *watch)
+        });
+        shared.unwrap_or_else(|| check(program, subject(), self.algorithm, &self.options, Some(watch)))
     }
 
     /// The report of a search that came to what can't be: the closure does not repeat itself, or there is a

@@ -1,7 +1,8 @@
 //! Which test a check belongs to, and where that is.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::regressions::{Regressions, Store};
 use crate::source;
@@ -29,6 +30,8 @@ pub(super) struct TestIdentity {
     file: &'static str,
     package: Option<&'static str>,
     line: u32,
+    /// Which check it is of those of the test, in this process, from 1.
+    number: u32,
 }
 
 impl TestIdentity {
@@ -40,7 +43,7 @@ impl TestIdentity {
             let inner = module.split_once("::").map_or(String::new(), |(_, inner)| format!("{inner}::"));
             let test = Some(format!("{inner}{function}"));
             let (module, package, line) = (Some(module.to_owned()), Some(package), caller.line());
-            return TestIdentity { test, module, file, package, line };
+            return TestIdentity { test, module, file, package, line, number: 0 }.numbered();
         }
         let current = std::thread::current();
         let test = current.name().filter(|name| *name != "main").map(str::to_owned);
@@ -48,12 +51,39 @@ impl TestIdentity {
             Some((modules, _)) => format!("{krate}::{modules}"),
             None => krate,
         });
-        TestIdentity { test, module, file: caller.file(), package: None, line: caller.line() }
+        let (file, line) = (caller.file(), caller.line());
+        TestIdentity { test, module, file, package: None, line, number: 0 }.numbered()
+    }
+
+    fn numbered(self) -> TestIdentity {
+        static BEGUN: Mutex<BTreeMap<String, u32>> = Mutex::new(BTreeMap::new());
+        let mut begun = BEGUN.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = begun.entry(self.full_name()).or_default();
+        *number += 1;
+        TestIdentity { number: *number, ..self }
+    }
+
+    /// What to call the test among those of all crates.
+    pub(super) fn full_name(&self) -> String {
+        let function = self.test.as_deref().map(|test| test.rsplit("::").next().unwrap_or(test));
+        let full =
+            self.module.as_deref().zip(function).map(|(module, function)| format!("{module}::{function}"));
+        full.unwrap_or_else(|| self.name())
+    }
+
+    /// Where the check is, `file:line`.
+    pub(super) fn place(&self) -> String {
+        format!("{}:{}", self.file, self.line)
+    }
+
+    /// Which check it is of those of the test, from 1, in the order in which this process begins them.
+    pub(super) fn number(&self) -> u32 {
+        self.number
     }
 
     /// What to call it.
     pub(super) fn name(&self) -> String {
-        self.test.clone().unwrap_or_else(|| format!("the closure at {}:{}", self.file, self.line))
+        self.test.clone().unwrap_or_else(|| format!("the closure at {}", self.place()))
     }
 
     /// Where its failures are saved; none if it is not known enough for that.

@@ -21,8 +21,9 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Why a job has no result.
 pub(super) enum JobFailure {
-    /// A modelled thread has taken the thread of the operating system with it.
-    Lost(LostThread),
+    /// A modelled thread has taken the thread of the operating system with it: that of the job, or one of those
+    /// that share the search.
+    Lost { thread: LostThread, in_part: bool },
     /// It panicked, which is a bug of ours.
     Panicked(Box<dyn Any + Send>),
     /// The operating system has no thread for it.
@@ -168,12 +169,11 @@ pub(super) fn on_own_thread<T: Send + 'static>(
         // Nobody listens any more if the thread was left behind.
         let _ = sender.send((result, runtime::is_thread_fit()));
     });
-    // Looks are counted, not seconds: a machine that sleeps, or a debugger, stops both threads.
     let Timeouts { hang, mut until } = timeouts;
     let pause =
         hang.map_or(LONGEST_PAUSE, |timeout| (timeout / 8).min(LONGEST_PAUSE)).max(Duration::from_millis(1));
     let looks = hang.map(|timeout| timeout.as_nanos().div_ceil(pause.as_nanos()));
-    let (mut seen, mut unchanged) = (heartbeat.now(), 0);
+    let mut pulses = vec![Pulse::of(heartbeat.clone())];
     let mut result = worker::look_then_wait(&receiver, next_pause(until, pause));
     loop {
         match result {
@@ -194,20 +194,58 @@ pub(super) fn on_own_thread<T: Send + 'static>(
             heartbeat.set_time_is_up(true);
             until = None;
         }
-        if let (Some(crash), Some(process)) = (heartbeat.crashed(), heartbeat.now().1) {
-            insist_on_heap(heartbeat);
-            return Err(JobFailure::Lost(LostThread::of(heartbeat, process, Loss::Crash(crash))));
-        }
-        let now = heartbeat.now();
-        unchanged = if now == seen { unchanged + 1 } else { 0 };
-        seen = now;
-        if let (Some(process), Some(looks)) = (now.1, looks)
-            && unchanged >= looks
-        {
+        look_for_parts(&mut pulses, heartbeat);
+        if let Some(failure) = pulses.iter_mut().find_map(|pulse| pulse.look(looks, heartbeat)) {
             heartbeat.give_up();
-            return Err(JobFailure::Lost(LostThread::of(heartbeat, process, Loss::Hang)));
+            return Err(failure);
         }
         result = receiver.recv_timeout(next_pause(until, pause));
+    }
+}
+
+/// What was seen of a check, or of a part of it. Looks are counted, not seconds: a machine that sleeps, or a
+/// debugger, stops all threads.
+struct Pulse {
+    heartbeat: Arc<Heartbeat>,
+    seen: (u64, Option<ProcessId>),
+    unchanged: u128,
+}
+
+impl Pulse {
+    fn of(heartbeat: Arc<Heartbeat>) -> Pulse {
+        Pulse { seen: heartbeat.now(), heartbeat, unchanged: 0 }
+    }
+
+    /// Looks once more; the thread that is lost, if one is: it crashed, or has not changed for so many looks.
+    fn look(&mut self, looks: Option<u128>, whole: &Arc<Heartbeat>) -> Option<JobFailure> {
+        let heartbeat = &*self.heartbeat;
+        let lost = |process, loss| JobFailure::Lost {
+            thread: LostThread::of(heartbeat, process, loss),
+            in_part: !Arc::ptr_eq(&self.heartbeat, whole),
+        };
+        if let (Some(crash), Some(process)) = (heartbeat.crashed(), heartbeat.now().1) {
+            insist_on_heap(heartbeat);
+            return Some(lost(process, Loss::Crash(crash)));
+        }
+        let now = heartbeat.now();
+        self.unchanged = if now == self.seen { self.unchanged + 1 } else { 0 };
+        self.seen = now;
+        let is_lost = looks.is_some_and(|looks| self.unchanged >= looks);
+        now.1.filter(|_| is_lost).map(|process| lost(process, Loss::Hang))
+    }
+}
+
+/// Looks which parts of a check there are now.
+fn look_for_parts(pulses: &mut Vec<Pulse>, whole: &Arc<Heartbeat>) {
+    let parts = whole.parts();
+    let is_there = |heartbeat: &Arc<Heartbeat>| {
+        Arc::ptr_eq(heartbeat, whole) || parts.iter().any(|part| Arc::ptr_eq(part, heartbeat))
+    };
+    pulses.retain(|pulse| is_there(&pulse.heartbeat));
+    for part in &parts {
+        if !pulses.iter().any(|pulse| Arc::ptr_eq(&pulse.heartbeat, part)) {
+            pulses.push(Pulse::of(part.clone()));
+        }
     }
 }
 

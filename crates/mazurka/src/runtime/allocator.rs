@@ -117,8 +117,11 @@ fn noted(layout: Layout, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
 /// Memory from where that of the process is which runs here, if its search looks for rounds.
 #[inline]
 fn from_arena(log: Option<*mut Log>, layout: Layout) -> Option<*mut u8> {
-    // SAFETY: as in `note`.
-    let log = log.filter(|&log| unsafe { !(*log).arenas.is_null() && !(*log).paused })?;
+    let log = match log {
+        // SAFETY: as in `note`.
+        Some(log) if unsafe { !(*log).arenas.is_null() && !(*log).paused } => log,
+        _ => return None,
+    };
     // SAFETY: as in `note`; what is allocated meanwhile is the library's, so this is not entered again. The
     // arenas are there as long as the log says so.
     let memory = unsafe {
@@ -225,9 +228,11 @@ impl Log {
     }
 
     /// Whether nothing is noted from now on. Gives whether it was so before.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pause(&mut self, paused: bool) -> bool {
-        std::mem::replace(&mut self.paused, paused)
+        let before = self.paused;
+        self.paused = paused;
+        before
     }
 
     /// Who allocates now, unless nothing is noted.
@@ -282,8 +287,10 @@ impl Log {
     /// What was allocated in the region of those who look for leaks: it stays there, also when it is freed.
     pub(super) fn blocks_of_region(&self) -> impl Iterator<Item = Range<usize>> {
         let region = region::range();
+        // Most often there is none.
+        let entries = if region.is_empty() { &[] } else { self.entries() };
         let is_there = move |entry: &&Entry| region.contains(&!entry.hidden);
-        self.entries().iter().filter(is_there).map(|entry| !entry.hidden..!entry.hidden + entry.size)
+        entries.iter().filter(is_there).map(|entry| !entry.hidden..!entry.hidden + entry.size)
     }
 
     /// What an object at an address is named by, if it is in memory that was allocated in this execution.

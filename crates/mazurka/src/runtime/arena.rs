@@ -12,7 +12,6 @@
 
 use std::alloc::Layout;
 use std::cell::Cell;
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -90,8 +89,8 @@ pub(super) fn contains(memory: *mut u8) -> bool {
 /// What a process has.
 #[derive(Default)]
 struct Arena {
-    /// By sizes: how much has been used, and what of that is free.
-    parts: [(usize, BTreeSet<usize>); SIZES],
+    /// By sizes: how much has been used, and what of that is free, the lowest address last.
+    parts: [(usize, Vec<usize>); SIZES],
 }
 
 /// A block that came or went: its address, and its size before and after.
@@ -146,7 +145,9 @@ impl Arenas {
         }
         (self.slab, self.live, self.current, self.is_exceeded) = (slab, 0, 0, false);
         while let Some((process, size)) = self.touched.pop() {
-            self.arenas[process].parts[size] = (0, BTreeSet::new());
+            let (used, free) = &mut self.arenas[process].parts[size];
+            *used = 0;
+            free.clear();
         }
         self.changes.clear();
         true
@@ -176,7 +177,7 @@ impl Arenas {
     }
 
     /// What the current process has of a size, which is about to change.
-    fn touch(&mut self, size: usize) -> &mut (usize, BTreeSet<usize>) {
+    fn touch(&mut self, size: usize) -> &mut (usize, Vec<usize>) {
         while self.arenas.len() <= self.current {
             self.arenas.push(Arena::default());
         }
@@ -200,7 +201,7 @@ impl Arenas {
         }
         let start = self.part(self.current, size);
         let (used, free) = self.touch(size);
-        let block = match free.pop_first() {
+        let block = match free.pop() {
             Some(block) => block,
             None if *used + bytes <= PART => {
                 *used += bytes;
@@ -218,12 +219,19 @@ impl Arenas {
 
     /// Takes a block back, if it is one of this slab.
     fn free(&mut self, block: usize, layout: Layout) {
-        if !(self.slab..self.slab + SLAB).contains(&block) {
+        if block < self.slab || block >= self.slab + SLAB {
             return;
         }
         self.live -= 1;
         self.changes.push((block, layout.size() as u64 + 1, 0));
-        self.touch(size_of_block(layout).0).1.insert(block);
+        let free = &mut self.touch(size_of_block(layout).0).1;
+        match free.last() {
+            Some(&lowest) if lowest < block => {
+                let at = free.partition_point(|&other| other > block);
+                free.insert(at, block);
+            }
+            _ => free.push(block),
+        }
     }
 }
 
@@ -242,9 +250,13 @@ fn take_slab() -> Option<usize> {
 
 /// The number of a size, and how many bytes that is.
 fn size_of_block(layout: Layout) -> (usize, usize) {
-    let bytes =
-        layout.size().max(layout.align()).max(SMALLEST).checked_next_power_of_two().unwrap_or(usize::MAX);
-    (bytes.ilog2() as usize - SMALLEST.ilog2() as usize, bytes)
+    let least = layout.size() | layout.align();
+    if least <= SMALLEST {
+        return (0, SMALLEST);
+    }
+    // As often as not both are small. None is larger than half of all addresses, so there is such a power.
+    let bytes = layout.size().max(layout.align()).next_power_of_two();
+    (bytes.trailing_zeros() as usize - SMALLEST.trailing_zeros() as usize, bytes)
 }
 
 /// Takes memory back that is of an arena.

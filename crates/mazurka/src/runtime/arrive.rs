@@ -9,7 +9,7 @@ use mazurka_program::{Guard, ProcessId, Stop};
 
 use super::operation::{CurrentStep, Nature, Operation, Wait};
 use super::process::{Body, Panicked, Pending, Resume, Status};
-use super::spin::{Frame, Registers, leave_nothing, leave_nothing_of_comparing, wipe_leftovers};
+use super::spin::{Registers, leave_nothing, leave_nothing_of_comparing, wipe_leftovers};
 use super::{Runtime, UNFIT, panics, with_runtime};
 
 /// Where every coroutine begins.
@@ -182,9 +182,8 @@ impl Runtime {
             self.look_for_loop(place, registers);
             leave_nothing();
         }
-        let spin = match self.suspects(place) && operation.wait() == Wait::Nothing {
-            true => self
-                .spin(place, Frame::new(registers, self.process(self.execution.schedule.running).bottom())),
+        let spin = match self.suspects(place) && !operation.wait().is_some() {
+            true => self.spin(place, registers),
             false => None,
         };
         if self.search.scripted > 0 {
@@ -218,7 +217,7 @@ impl Runtime {
         let Nature { wait, plain, branches } = operation.nature();
         let (wait, spins) = (spin.unwrap_or(wait), spin.is_some());
         let guard = self.guard_of(wait);
-        self.execution.schedule.arrive(me, wait != Wait::Nothing, branches);
+        self.execution.schedule.arrive(me, wait.is_some(), branches);
         let process = self.process_mut(me);
         // SAFETY: the caller vouches for it.
         let operation = unsafe { Pending::keep(operation) };
@@ -231,7 +230,7 @@ impl Runtime {
     #[inline]
     pub(super) fn leave(&mut self, process: ProcessId, pending: Pending) {
         self.search.heartbeat.operation(pending.place);
-        self.execution.schedule.leave(process, pending.wait != Wait::Nothing, pending.branches);
+        self.execution.schedule.leave(process, pending.wait.is_some(), pending.branches);
     }
 
     /// The guard of a step that waits for what others can undo. What it reads is watched from now on.

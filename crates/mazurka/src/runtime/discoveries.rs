@@ -5,6 +5,11 @@
 //! or if the last drop does operations. Whether they do shows when it happens. Labels of one search must be
 //! of one kind, so the search ends there, and another begins that knows. Only finitely many things can be
 //! found out.
+//!
+//! Where a search is shared among several threads of the operating system, each part of it has discoveries of
+//! its own, which begin as those of the whole. They become those of the whole only if the part is the first, in
+//! the order of the search, in which something was found out: what others find out at the same time is
+//! forgotten, and will be found again. So what is known, and when, is what one thread would have known.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,9 +32,11 @@ const UNSEEN: &str = "a loop that only reads was taken to wait, and whether it c
 #[derive(Default)]
 pub(crate) struct Discoveries {
     facts: Mutex<Facts>,
+    /// Whether they are those of a part of a search.
+    of_part: bool,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Facts {
     /// Whether the present search found something.
     news: bool,
@@ -52,6 +59,9 @@ struct Facts {
     bombs: bool,
     /// Whether that has made the thread of the operating system useless for the search.
     stranded: bool,
+    /// Whether the search is not to be shared, since it gives threads up with all that they hold, and may do so
+    /// only so often.
+    alone: bool,
 }
 
 impl Discoveries {
@@ -66,15 +76,50 @@ impl Discoveries {
         !facts.stranded && std::mem::take(&mut facts.news)
     }
 
+    /// Those of a part of the search, which begins.
+    pub(crate) fn part(&self) -> Discoveries {
+        Discoveries { facts: Mutex::new(self.facts().clone()), of_part: true }
+    }
+
+    /// Whether they are of a part in which something was found out.
+    pub(crate) fn is_part_with_news(&self) -> bool {
+        let facts = self.facts();
+        self.of_part && (facts.news || facts.stranded)
+    }
+
+    /// Takes up what was found out in a part, which began when all was known that is known now: what changes
+    /// labels ends a search as soon as it is taken up.
+    pub(crate) fn take_up(&self, part: &Discoveries) {
+        let (mut facts, of_part) = (self.facts(), part.facts().clone());
+        let unseen = facts.unseen || of_part.unseen;
+        if of_part.news || of_part.stranded {
+            *facts = of_part;
+        }
+        facts.unseen = unseen;
+    }
+
+    /// Whether the search is not to be shared.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.facts().alone
+    }
+
     /// Why what was found is not all there is, though the search came to its end.
     pub(crate) fn doubt(&self) -> Option<&'static str> {
         self.facts().unseen.then_some(UNSEEN)
     }
 
+    /// Another process could not see whether a loop counts.
+    pub(crate) fn know_unseen(&self) {
+        self.facts().unseen = true;
+    }
+
     /// Whether a search has to be begun again on another thread of the operating system, since the last time
     /// this was asked.
     pub(crate) fn begin_elsewhere(&self) -> bool {
-        std::mem::take(&mut self.facts().stranded)
+        let mut facts = self.facts();
+        // Whatever was found out, what begins elsewhere knows.
+        facts.news &= !facts.stranded;
+        std::mem::take(&mut facts.stranded)
     }
 }
 
@@ -113,6 +158,8 @@ impl Runtime {
             let stands_for_all = self.own(MAIN, OwnKind::Group, members[0].0);
             self.search.groups.add(stands_for_all, members);
         }
+        let has_groups = !self.search.groups.is_empty();
+        self.search.is_simple = !has_groups && !self.execution.races.enabled && !self.follows_loops();
     }
 
     /// Notes what was found out, and whether that is news. What happens while an execution is abandoned is no
@@ -202,8 +249,19 @@ impl Runtime {
     /// this thread of the operating system, so the next search needs another.
     pub(super) fn discover_bomb(&mut self) {
         let mut facts = self.search.discoveries.facts();
-        (facts.bombs, facts.stranded) = (true, true);
+        (facts.bombs, facts.stranded, facts.alone) = (true, true, true);
         drop(facts);
         self.fail(Stop::BeginAgain);
+    }
+
+    /// A process was given up with all that it holds. That is counted, for the whole search, so from now on the
+    /// search is not shared.
+    pub(super) fn discover_abandoned(&mut self) {
+        if self.search.discoveries.of_part {
+            let mut facts = self.search.discoveries.facts();
+            (facts.stranded, facts.alone) = (true, true);
+            drop(facts);
+            self.fail(Stop::BeginAgain);
+        }
     }
 }

@@ -58,7 +58,10 @@ impl Runtime {
                 return;
             }
             let enabled = &self.execution.schedule.enabled;
-            let next = enabled.iter().find(|&process| Some(process) > last).or(enabled.iter().next());
+            let next = match last {
+                Some(last) => enabled.after(last).or_else(|| enabled.first()),
+                None => enabled.first(),
+            };
             let Some(process) = next else { return };
             if self.search.heartbeat.is_time_up() {
                 return;
@@ -104,6 +107,7 @@ impl Runtime {
     fn abandon(&mut self, process: ProcessId) {
         self.process_mut(process).abandon();
         UNFIT.set(true);
+        self.discover_abandoned();
         self.search.abandoned += 1;
         if self.search.abandoned == MAX_ABANDONED {
             let why = match self.search.leaves_stacks {
@@ -132,6 +136,8 @@ impl Runtime {
         state.pending = None;
         state.status = Status::Absent;
         // Threads drop these themselves, but for threads that were given up.
-        state.locals.drain(..).for_each(std::mem::forget);
+        if !state.locals.is_empty() {
+            state.locals.drain(..).for_each(std::mem::forget);
+        }
     }
 }

@@ -93,7 +93,7 @@ impl Object {
     }
 
     /// Whether pointers lead to its memory that are none of ours.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_exposed(&self) -> bool {
         self.word.load(Ordering::Relaxed) & EXPOSED != 0
     }
@@ -113,7 +113,7 @@ impl Object {
     }
 
     /// The location in an execution, if it has one there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn location(&self, stamp: u64) -> Option<Location> {
         let word = self.word.load(Ordering::Relaxed) & !FLAGS;
         (word >> LOCATION_BITS == stamp).then_some(Location((word & LOCATION_MASK) as u32))

@@ -22,6 +22,7 @@ mod explain;
 pub(crate) mod heap;
 pub(crate) mod identity;
 pub(crate) mod leaks;
+mod learned;
 pub(crate) mod operation;
 mod overflow;
 mod panics;
@@ -103,9 +104,12 @@ pub(crate) fn is_thread_fit() -> bool {
 #[inline]
 fn log() -> Option<*mut Log> {
     // While a thread ends its variables are gone, and so is its check.
-    let runtime = RUNTIME.try_with(Cell::get).unwrap_or(ptr::null_mut());
+    let Ok(runtime) = RUNTIME.try_with(Cell::get) else { return None };
+    if runtime as usize == 0 {
+        return None;
+    }
     // SAFETY: the runtime is alive while a process of it runs; no reference is made.
-    (!runtime.is_null()).then(|| unsafe { &raw mut (*runtime).execution.log })
+    unsafe { Some(&raw mut (*runtime).execution.log) }
 }
 
 /// The runtime, for an operation of a modelled process. None outside of a check.
@@ -138,11 +142,15 @@ unsafe fn shown_to_handler(runtime: NonNull<Runtime>) -> (*const Heartbeat, bool
 /// None outside of a check.
 #[inline]
 pub(crate) fn with_runtime<T>(f: impl FnOnce(&mut Runtime) -> T) -> Option<T> {
-    let mut runtime = current()?;
+    let runtime = RUNTIME.with(Cell::get);
+    // Calls of nothing that need not be called: this is done at every operation, and not always optimised.
+    if runtime as usize == 0 {
+        return None;
+    }
     // SAFETY: the pointer is to the runtime of this thread, whose scheduler waits for the running process;
     // the process is here, and `f` neither suspends it nor calls foreign code, so that this is the only
     // reference.
-    let runtime = unsafe { runtime.as_mut() };
+    let runtime = unsafe { &mut *runtime };
     // What the runtime allocates for itself is no allocation of the process.
     let before = runtime.execution.log.pause(true);
     let result = f(runtime);
@@ -193,6 +201,11 @@ pub(crate) struct Search {
     loops: Option<rounds::Loops>,
     /// How what processes do to memory is known, if they seem to spin.
     memory: quiet::Memory,
+    /// Whether nothing was found out that makes more of a step than what it does to its location: no groups, no
+    /// cells that are watched, no rounds.
+    is_simple: bool,
+    /// Memory for the state of a process that may spin.
+    spare_words: Vec<usize>,
     /// Whether processes spin in deep frames.
     is_deep: bool,
     /// Whether rounds can't be looked for, whatever loops are found.
@@ -294,6 +307,8 @@ impl Runtime {
             groups: Groups::default(),
             loops: None,
             memory: quiet::Memory::default(),
+            is_simple: true,
+            spare_words: Vec::new(),
             is_deep: false,
             without_rounds: false,
             script: take(&mut recycled.script),
@@ -316,23 +331,23 @@ impl Runtime {
     }
 
     /// The process that runs now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn running(&self) -> ProcessId {
         self.execution.schedule.running
     }
 
     /// What a location holds.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn value(&self, location: Location) -> u64 {
         self.execution.values.get(location)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn process(&self, process: ProcessId) -> &Process {
         &self.processes[process.0 as usize]
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn process_mut(&mut self, process: ProcessId) -> &mut Process {
         &mut self.processes[process.0 as usize]
     }
@@ -388,7 +403,10 @@ impl Runtime {
         if location.0 >= MAX_LOCATIONS {
             self.fail(Stop::Bound(format!("the check has more than {MAX_LOCATIONS} objects")));
         }
-        self.describe(location, Described { kind, created: object.created() });
+        // A static that others use too, in another execution, loses its location now and then: it was met before.
+        if new {
+            self.describe(location, Described { kind, created: object.created() });
+        }
         object.set_location(self.execution.stamp, location);
         (location, new)
     }
@@ -486,6 +504,7 @@ impl Runtime {
     }
 
     /// Ends the execution, and with it the search.
+    #[inline(always)]
     pub(crate) fn fail(&mut self, stop: Stop) {
         self.search.fatal.get_or_insert(stop);
     }

@@ -21,6 +21,14 @@ pub(crate) enum Wait {
     Own,
 }
 
+impl Wait {
+    /// Whether there is something to wait for.
+    #[inline(always)]
+    pub(super) fn is_some(self) -> bool {
+        !matches!(self, Wait::Nothing)
+    }
+}
+
 /// What the runtime has to know of an operation when a process comes to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Nature {

@@ -14,7 +14,7 @@ use super::identity::OWN_KINDS;
 use super::operation::{Operation, Wait};
 use super::overflow;
 use super::rounds::Sight;
-use super::spin::{Shared, SpinState};
+use super::spin::{Frame, Shared, SpinState};
 use super::stacks::Stacks;
 
 /// What a coroutine is told when it is resumed.
@@ -125,6 +125,8 @@ pub(crate) struct Process {
     pub(crate) spin_state: SpinState,
     /// Where it was, to see that it goes in a loop.
     pub(super) sight: Sight,
+    /// In which state it was there.
+    pub(super) seen: Frame,
     /// Whether its steps are followed, since it is at a loop.
     pub(super) followed: bool,
     /// How many locks it holds.
@@ -153,14 +155,15 @@ impl Process {
         self.end = None;
     }
 
-    /// Makes the record a new one, but for what is the same in all executions, and for memory.
+    /// Makes the record a new one, but for what is the same in all executions, and for memory: what was seen means
+    /// nothing without its place.
     fn renew(&mut self) {
         debug_assert!(!self.has_routine());
         // All fields, so that one which is added can't be forgotten here; and one by one, since to move the
         // record would take longer than all else.
         #[rustfmt::skip]
         let Process {
-            routine: _, own: _, end: _, status, pending, body, yielder, stack_size, stack, events, last, born, spawned,
+            routine: _, own: _, end: _, seen: _, status, pending, body, yielder, stack_size, stack, events, last, born, spawned,
             made, name, locals, spin_state, sight, followed, held, shared, created,
         } = self;
         (*status, *pending, *body, *yielder) = (Status::Absent, None, None, None);

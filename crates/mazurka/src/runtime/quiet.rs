@@ -36,7 +36,7 @@ pub(super) enum Memory {
 
 impl Runtime {
     /// Whether the memory that a process changes in its next step is looked at: it may be spinning.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_suspect(&self, process: ProcessId) -> bool {
         self.search.memory == Memory::Compared
             && !self.execution.leaving

@@ -16,14 +16,14 @@
 //! check. A closure whose executions depend on that does not repeat itself anyway.
 //!
 //! All of that costs more than the steps do. So it is begun when a loop shows up: a process that comes to one
-//! place with the same stack and the same registers, having written something since. Then the search begins
-//! again, and all processes are followed from their first operation on.
+//! place with the same stack and the same registers, having written something since, and nothing that is in no
+//! round. Then the search begins again, and all processes are followed from their first operation on.
 #![allow(unsafe_code)]
 
 use std::ops::{ControlFlow, Range};
 use std::panic::Location as Caller;
 
-use mazurka_program::{Access, Location, Place, ProcessId, Round, Rounds};
+use mazurka_program::{Label, Location, Place, ProcessId, Round, Rounds};
 use mazurka_threads::race_log::Did;
 use mazurka_threads::replay::digest;
 use mazurka_threads::rounds::{Changed, Last, Standing};
@@ -33,7 +33,7 @@ use super::identity::is_location;
 use super::operation::Operation;
 use super::process::Process;
 use super::run::ClosureRun;
-use super::spin::{Frame, Registers, Site, leaves_more};
+use super::spin::{Registers, Site, leaves_more};
 use super::{Runtime, place_of};
 
 /// From so many steps on it is looked whether a process goes in a loop.
@@ -88,21 +88,28 @@ impl Standing for Stand {
     }
 }
 
-/// Where a process was, and in which state: one that is taken now and then.
+/// Where a process was, which is noted now and then. In which state it was there is in [`Process::seen`].
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sight {
     place: Option<Site>,
     top: usize,
-    state: u64,
     /// Whether the process has written something since.
     pub(super) wrote: bool,
     /// How many times it was there in that state since.
     times: u32,
+    /// Whether it has done something since it was there in that state that is in no round.
+    did_more: bool,
     /// Whether the process has come there again with its last step.
     pub(super) again: bool,
 }
 
 impl Process {
+    /// Whether it was noted where the process was.
+    #[inline(always)]
+    pub(super) fn is_sighted(&self) -> bool {
+        self.sight.place.is_some()
+    }
+
     /// Whether it is to be looked whether the process goes in a loop, as it comes to a place.
     #[inline]
     pub(super) fn may_loop(&self, place: &'static Caller<'static>) -> bool {
@@ -117,29 +124,31 @@ impl Runtime {
         let me = self.running();
         let Process { sight, followed, events, .. } = self.process(me);
         let is_same_place = sight.place == Some(Site(place)) && sight.top == registers.top();
-        let is_taken = events.is_power_of_two();
+        let (is_taken, followed) = (events.is_power_of_two(), *followed);
         if !is_same_place && !is_taken {
             return;
         }
         // The state is needed until it is known that there are loops, and no longer: it costs as much as a step.
-        let state = match followed {
-            true => 0,
-            false if self.is_too_deep(registers.top()) => return self.discover_depth(),
-            false => {
-                let Some(frame) = Frame::new(registers, self.process(me).bottom()) else { return };
-                frame.digest()
-            }
-        };
-        let followed = *followed;
-        let sight = &mut self.process_mut(me).sight;
+        if !followed && self.is_too_deep(registers.top()) {
+            return self.discover_depth();
+        }
+        let process = self.process_mut(me);
+        let bottom = process.bottom();
+        let is_same_state = is_same_place && (followed || process.seen.is_here(registers, bottom));
+        let sight = &mut process.sight;
         // Several operations of a loop may be at one place: one in another state is as good as one elsewhere.
-        if !is_same_place || (is_taken && sight.state != state) {
-            let (place, top, again) = (Some(Site(place)), registers.top(), is_same_place);
-            *sight = Sight { place, top, state, again, ..Sight::default() };
+        if is_taken && !is_same_state {
+            if followed || process.seen.take(registers, bottom) {
+                let (place, top, again) = (Some(Site(place)), registers.top(), is_same_place);
+                *sight = Sight { place, top, again, ..Sight::default() };
+            }
             return;
         }
         sight.again = true;
-        sight.times += u32::from(sight.state == state);
+        if is_same_state {
+            // A loop with a step that is in no round is never stopped: to look for rounds would only cost.
+            sight.times += u32::from(!std::mem::take(&mut sight.did_more));
+        }
         // Who only reads waits for something as soon as he is recognised.
         let loops = sight.times > 0 && (sight.wrote || sight.times >= MANY_TIMES);
         if loops && !followed {
@@ -178,16 +187,29 @@ impl Runtime {
         self.execution.shadow = shadow;
     }
 
+    /// Whether all that the step which is being taken, by an operation, has changed can be told, so that it may be
+    /// in a round.
+    fn is_told(&self, operation: &dyn Operation) -> bool {
+        let Label { spawned, accesses, .. } = &self.step.label;
+        spawned.is_empty() && (operation.is_told() || accesses.iter().all(|access| access.kind.is_read()))
+    }
+
+    /// A process that may come back to a place takes a step, by an operation.
+    #[inline(never)]
+    pub(super) fn note_on_the_way(&mut self, process: ProcessId, operation: &dyn Operation) {
+        if !self.is_told(operation) {
+            self.process_mut(process).sight.did_more = true;
+        }
+    }
+
     /// The step was taken by an operation.
     #[cold]
     pub(super) fn note_done(&mut self, operation: &dyn Operation) {
         leaves_more();
-        let label = &self.step.label;
-        let reads = |access: &Access| access.kind.is_read();
-        if !label.spawned.is_empty() || !(operation.is_told() || label.accesses.iter().all(reads)) {
+        if !self.is_told(operation) {
             self.execution.rounds.did_more();
         }
-        self.execution.rounds.tell(digest(0, label));
+        self.execution.rounds.tell(digest(0, &self.step.label));
         let waiters = self.execution.waiters.all();
         self.execution.rounds.wait(waiters.map(|waiter| (waiter.process, waiter.queue)));
     }
@@ -277,15 +299,19 @@ impl Runtime {
     }
 
     /// Whether rounds are looked for.
-    #[inline]
+    #[inline(always)]
     pub(super) fn looks_for_rounds(&self) -> bool {
         self.follows_loops() && !self.execution.leaving
     }
 
     /// Whether the search is one that looks for rounds.
-    #[inline]
+    #[inline(always)]
     pub(super) fn follows_loops(&self) -> bool {
-        self.search.loops.as_ref().is_some_and(|loops| loops.follows)
+        // Asked some ten times a step, so nothing is called.
+        match &self.search.loops {
+            Some(loops) => loops.follows,
+            None => false,
+        }
     }
 
     /// Whether a process may have gone a round with the step that it took last, or goes in a loop.
@@ -294,7 +320,7 @@ impl Runtime {
         let state = self.process_mut(process);
         let again = std::mem::take(&mut state.sight.again);
         // Who waits for what it reads to change goes no further anyway.
-        let spins = state.pending.is_some_and(|pending| pending.spins);
+        let spins = state.pending.as_ref().is_some_and(|pending| pending.spins);
         !spins && (again || (self.looks_for_rounds() && self.execution.rounds.returns()))
     }
 }

@@ -19,6 +19,7 @@ use std::panic::Location as Caller;
 use super::Runtime;
 use super::discoveries::Discoveries;
 use super::heap::Watch;
+use super::learned::Learned;
 use super::process::{Resume, Status};
 use super::recycled::Recycled;
 use super::script::TakenStep;
@@ -45,6 +46,11 @@ impl Closure {
         Closure { body: self.body.clone(), settings, discoveries: self.discoveries.clone() }
     }
 
+    /// The same, as if nothing had been found out about it.
+    pub(crate) fn unknown(&self) -> Closure {
+        Closure::new(self.body.clone(), self.settings.clone())
+    }
+
     /// Why a search of it that came to its end has not shown everything.
     pub(crate) fn doubt(&self) -> Option<&'static str> {
         self.discoveries.doubt()
@@ -53,6 +59,11 @@ impl Closure {
     /// Whether what was done with it has to be done again, on another thread of the operating system.
     pub(crate) fn begin_elsewhere(&self) -> bool {
         self.discoveries.begin_elsewhere()
+    }
+
+    /// Whether a search of it is not to be shared.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.discoveries.is_alone()
     }
 }
 
@@ -94,7 +105,35 @@ impl Program for Closure {
     }
 
     fn begin_again(&self) -> bool {
-        self.discoveries.begin_again()
+        self.discoveries.is_part_with_news() || self.discoveries.begin_again()
+    }
+
+    fn part(&self) -> Option<Closure> {
+        let (discoveries, heartbeat) = (Arc::new(self.discoveries.part()), self.settings.heartbeat.part());
+        let settings = Settings { heartbeat, ..self.settings.clone() };
+        Some(Closure { body: self.body.clone(), settings, discoveries })
+    }
+
+    fn take_up(&self, part: Closure) {
+        self.discoveries.take_up(&part.discoveries);
+        self.settings.heartbeat.take_up(&part.settings.heartbeat);
+    }
+
+    fn learned(&self) -> Vec<u8> {
+        Learned { met: self.settings.heartbeat.met(), unseen: self.doubt().is_some() }.encoded()
+    }
+
+    fn know(&self, learned: &[u8]) -> bool {
+        let Some(Learned { met, unseen }) = Learned::decoded(learned) else { return false };
+        self.settings.heartbeat.know(met);
+        if unseen {
+            self.discoveries.know_unseen();
+        }
+        true
+    }
+
+    fn can_start_here(&self) -> bool {
+        super::is_thread_fit()
     }
 }
 
@@ -329,7 +368,7 @@ impl ClosureRun {
         self.settle();
         // In a row of scripted steps the later ones have been looked at.
         let next = match self.runtime.execution.schedule.depth == turn {
-            true => self.runtime.process(process).pending.map(|pending| pending.place),
+            true => self.runtime.process(process).pending.as_ref().map(|pending| pending.place),
             false => self.runtime.search.script[turn as usize - 1].next,
         };
         let first = self.runtime.first_of_child();

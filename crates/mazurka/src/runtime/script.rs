@@ -101,13 +101,16 @@ impl Runtime {
         }
         let outcomes = if arrived.branches { operation.alternatives(self) } else { 1 };
         operation.perform(&mut CurrentStep { runtime: self, process, choice, place });
+        // Who writes without having read must not know what was there before: that is no part of what it read.
         let quiet = match self.step.label.accesses[..] {
-            [only] if arrived.plain && self.step.silent => Some(only.first),
+            [only] if arrived.plain && self.step.silent && only.kind != AccessKind::Write => Some(only.first),
             _ => None,
         };
         self.note_for_spin(process, place, arrived.top, quiet);
         if self.looks_for_rounds() {
             self.note_done(operation);
+        } else if self.process(process).is_sighted() {
+            self.note_on_the_way(process, operation);
         }
         if !self.search.groups.is_empty() {
             self.search.groups.touch(&mut self.step.label);
@@ -128,7 +131,7 @@ impl Runtime {
     /// The operation that a process which the step has created came to, if any.
     #[inline]
     pub(super) fn first_of_child(&self) -> Where {
-        self.process(*self.step.label.spawned.first()?).pending.map(|pending| pending.place)
+        self.process(*self.step.label.spawned.first()?).pending.as_ref().map(|pending| pending.place)
     }
 
     /// The step in which a process unwinds has no operation of its own.
@@ -156,7 +159,7 @@ impl Runtime {
 
     /// Whether the script has this operation of the running process as its next step. Not while there are
     /// processes to be started: what a process does after a step comes before the steps of others.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_scripted(&self, place: &'static Caller<'static>) -> bool {
         self.execution.schedule.depth < self.search.scripted
             && self.execution.schedule.starting.is_empty()
@@ -172,10 +175,9 @@ impl Runtime {
     /// [`Runtime::repeated`].
     #[inline(always)]
     pub(crate) fn may_repeat(&self, place: &'static Caller<'static>) -> bool {
+        // An execution that is left has no script.
         self.is_scripted(place)
-            && self.search.groups.is_empty()
-            && !self.execution.races.enabled
-            && !self.looks_for_rounds()
+            && self.search.is_simple
             && !self.search.heartbeat.is_time_up()
             && !self.suspects(place)
             && !self.is_suspect(self.execution.schedule.running)
@@ -344,8 +346,8 @@ impl Runtime {
         };
         let message = format!(
             "the closure does not repeat itself: after the same {position} steps, {} {before} in one execution, and {now} \
-             in another. Something in it depends on time, on random numbers or hashes, on addresses, or on what an \
-             earlier execution left behind",
+             in another. Something in it depends on time, on random numbers or hashes, on addresses, or on what \
+             other executions do or have left behind",
             self.name_of(process),
         );
         let place = places.0.or(places.1).map(place_of);

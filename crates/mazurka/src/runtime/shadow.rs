@@ -170,7 +170,9 @@ fn differences(
     now: &[usize],
     with: &mut impl FnMut(usize, usize, usize),
 ) {
-    before.resize(now.len(), 0);
+    if before.len() != now.len() {
+        before.resize(now.len(), 0);
+    }
     if before == now {
         return;
     }
@@ -192,9 +194,10 @@ fn differences(
 /// # Safety
 /// The memory must be there.
 unsafe fn read(memory: &Range<usize>, words: &mut Vec<usize>) {
+    let size = memory.end.saturating_sub(memory.start);
     // SAFETY: the caller vouches for it.
-    unsafe { copy_words(memory.start, memory.len() / WORD, words) };
-    let rest = memory.len() % WORD;
+    unsafe { copy_words(memory.start, size / WORD, words) };
+    let rest = size % WORD;
     if rest > 0 {
         let mut last = [0; WORD];
         // SAFETY: as above; these bytes are of a static's copy, which has no padding that was never written.

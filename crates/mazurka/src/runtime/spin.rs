@@ -152,28 +152,32 @@ impl Whole {
 }
 
 impl Frame {
-    /// The state of the process that runs here, with these registers, on the stack that begins there. None
-    /// where it is not known.
-    pub(super) fn new(registers: &Registers, base: usize) -> Option<Frame> {
-        let [saved @ .., top] = *registers.words();
-        let size = base.checked_sub(top).filter(|&size| top > 0 && size <= MAX_FRAME)?;
-        // SAFETY: from the stack pointer to the base all is memory of this stack.
-        let words = unsafe { words_at(top, size / size_of::<usize>()) };
-        Some(Frame { saved, top, words })
+    /// The state of the process that runs here, with these registers, on the stack that begins there, in memory
+    /// that is used again. None where it is not known.
+    fn new(registers: &Registers, base: usize, words: Vec<usize>) -> Option<Frame> {
+        let mut frame = Frame { words, ..Frame::default() };
+        frame.take(registers, base).then_some(frame)
     }
 
-    /// A number that tells states apart. Plain loops over slices: through iterators it would take most of the
-    /// time of a check that is not optimised.
-    pub(super) fn digest(&self) -> u64 {
-        let mut digest = 0_u64;
-        for part in [&self.saved[..], &self.words[..]] {
-            let mut at = 0;
-            while at < part.len() {
-                digest = (digest.rotate_left(5) ^ part[at] as u64).wrapping_mul(0x517C_C1B7_2722_0A95);
-                at += 1;
-            }
-        }
-        digest
+    /// Whether the process that runs here, with these registers, on the stack that begins there, is in this state.
+    /// What is found first that differs ends it, and most often that is a register.
+    pub(super) fn is_here(&self, registers: &Registers, base: usize) -> bool {
+        let [saved @ .., top] = registers.words();
+        *saved == self.saved
+            && *top == self.top
+            && words_of_stack(*top, base) == Some(self.words.len())
+            // SAFETY: from the stack pointer to the base all is memory of this stack.
+            && unsafe { same_words(*top, &self.words) }
+    }
+
+    /// Becomes the state of the process that runs here, as above. False where that is not known.
+    pub(super) fn take(&mut self, registers: &Registers, base: usize) -> bool {
+        let [saved @ .., top] = *registers.words();
+        let Some(count) = words_of_stack(top, base) else { return false };
+        (self.saved, self.top) = (saved, top);
+        // SAFETY: from the stack pointer to the base all is memory of this stack.
+        unsafe { copy_words(top, count, &mut self.words) };
+        true
     }
 
     /// Whether it is the same as another one, but for words at addresses that are excused.
@@ -193,19 +197,53 @@ impl Frame {
     }
 }
 
-/// So many words are compared at once.
-const PART: usize = 64;
+/// How many words a stack has from an address on; none if they are too many.
+fn words_of_stack(top: usize, base: usize) -> Option<usize> {
+    match top > 0 && top <= base && base - top <= MAX_FRAME {
+        true => Some((base - top) / size_of::<usize>()),
+        false => None,
+    }
+}
 
-/// A copy of the stack from an address on.
+/// Whether there are these words at an address, by instructions of the machine: as a loop it would take much of the
+/// time of a check that is not optimised. What of the memory was never written the compiler does not see.
 ///
 /// # Safety
-/// There must be so many words of a stack.
-unsafe fn words_at(address: usize, count: usize) -> Vec<usize> {
-    let mut words = Vec::new();
-    // SAFETY: the caller vouches for it.
-    unsafe { copy_words(address, count, &mut words) };
-    words
+/// There must be so many words at the address.
+#[cfg(all(target_arch = "x86_64", unix))]
+unsafe fn same_words(address: usize, words: &[usize]) -> bool {
+    let mut left = words.len();
+    if left > 0 {
+        // SAFETY: so many words are read as there are on either side, and nothing is written.
+        unsafe {
+            std::arch::asm!(
+                "2:",
+                "mov {word}, [{at}]",
+                "cmp {word}, [{at} + {further}]",
+                "jne 3f",
+                "add {at}, 8",
+                "dec {left}",
+                "jnz 2b",
+                "3:",
+                at = inout(reg) address => _,
+                further = in(reg) words.as_ptr().addr().wrapping_sub(address),
+                left = inout(reg) left,
+                word = out(reg) _,
+                options(nostack, readonly),
+            );
+        }
+    }
+    left == 0
 }
+
+/// Where registers are not known, there is no stack either.
+#[cfg(not(all(target_arch = "x86_64", unix)))]
+unsafe fn same_words(_: usize, _: &[usize]) -> bool {
+    false
+}
+
+/// So many words are compared at once.
+const PART: usize = 64;
 
 /// Puts so many words of memory into a list, instead of what it has.
 ///
@@ -370,7 +408,7 @@ unsafe extern "sysv64" fn wipe<const SIZE: usize>() {
 
 impl Runtime {
     /// Whether the running process may be spinning at an operation.
-    #[inline]
+    #[inline(always)]
     pub(super) fn suspects(&self, place: &'static Caller<'static>) -> bool {
         self.process(self.running()).spin_state.detector.suspects(Site(place))
     }
@@ -386,19 +424,30 @@ impl Runtime {
         quiet: Option<Location>,
     ) {
         let state = &mut self.processes[process.0 as usize].spin_state;
-        match quiet.filter(|_| !state.detector.is_full()) {
-            None => {
+        match quiet {
+            Some(location) if !state.detector.is_full() => {
+                state.note(place, location, self.execution.values.get(location), top);
+            }
+            _ => {
                 state.clear();
                 self.processes[process.0 as usize].sight.wrote = true;
             }
-            Some(location) => state.note(place, location, self.execution.values.get(location), top),
         }
     }
 
     /// What the running process waits for, if it is in the state in which it was at this place before.
     #[cold]
-    pub(super) fn spin(&mut self, place: &'static Caller<'static>, frame: Option<Frame>) -> Option<Wait> {
-        let (frame, me) = (frame?, self.running().index());
+    pub(super) fn spin(&mut self, place: &'static Caller<'static>, registers: &Registers) -> Option<Wait> {
+        let words = std::mem::take(&mut self.search.spare_words);
+        let mut frame = Frame::new(registers, self.process(self.running()).bottom(), words)?;
+        let wait = self.spin_in(place, &mut frame);
+        self.search.spare_words = frame.words;
+        wait
+    }
+
+    /// The same, given its state, which is exchanged for another that is of no use.
+    fn spin_in(&mut self, place: &'static Caller<'static>, frame: &mut Frame) -> Option<Wait> {
+        let me = self.running().index();
         if self.is_too_deep(frame.top) {
             self.discover_depth();
             return None;
@@ -406,13 +455,14 @@ impl Runtime {
         let detector = &self.processes[me].spin_state.detector;
         let iteration = match detector.visit(Site(place)) {
             Visit::Elsewhere => return None,
-            Visit::Again if self.same_state(detector.state(), &frame) && self.same_memory() => {
+            Visit::Again if self.same_state(detector.state(), frame) && self.same_memory() => {
                 detector.iteration()
             }
             Visit::Again | Visit::First => None,
         };
         let Some(reads) = iteration else {
-            self.processes[me].spin_state.detector.take_state(Site(place), |state| *state = frame);
+            let detector = &mut self.processes[me].spin_state.detector;
+            detector.take_state(Site(place), |state| std::mem::swap(state, frame));
             return None;
         };
         self.spins_here();

@@ -69,9 +69,10 @@ impl Stacks {
 
     /// Takes the stack back, of this size, of a process that has ended.
     pub(super) fn put_back(&mut self, stack: Option<DefaultStack>, size: usize) {
-        match size == self.size {
-            true => self.free.extend(stack),
-            false => self.large.extend(stack.map(|stack| (size, stack))),
+        match stack {
+            Some(stack) if size == self.size => self.free.push(stack),
+            Some(stack) => self.large.push((size, stack)),
+            None => {}
         }
     }
 }

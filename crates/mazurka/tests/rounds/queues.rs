@@ -1,12 +1,13 @@
-//! A ring of one producer and one consumer, and a lock of sequence numbers.
+//! A ring of one producer and one consumer, a lock of sequence numbers, and who polls after he has received.
 
 use std::cell::Cell;
 
-use mazurka::sync::Arc;
 use mazurka::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use mazurka::sync::mpsc::channel;
+use mazurka::sync::{Arc, Mutex};
 use mazurka::thread;
 
-use super::passes;
+use super::{passes, passes_alike};
 
 /// A ring with room for two. Each side remembers where it saw the other last.
 struct Ring {
@@ -88,5 +89,22 @@ fn a_reader_of_a_sequence_lock_tries_again() {
         };
         assert_eq!(one, two);
         writer.join().unwrap();
+    });
+}
+
+/// A loop that receives is in no round, though it comes back to one state; the one after it is.
+#[test]
+fn who_has_received_in_a_loop_and_polls_then_goes_rounds() {
+    passes_alike(|| {
+        let (to, from) = channel();
+        let done = Arc::new(Mutex::new(false));
+        let other = done.clone();
+        let sender = thread::spawn(move || {
+            (0..10).for_each(|at| to.send(at == 9).unwrap());
+            *other.lock().unwrap() = true;
+        });
+        while !from.recv().unwrap() {}
+        while !*done.lock().unwrap() {}
+        sender.join().unwrap();
     });
 }

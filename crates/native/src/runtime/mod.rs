@@ -17,6 +17,7 @@ mod threads;
 pub use memory::leaks::Leak;
 pub use options::{Built, MainExits, Native, Options, Races, Statuses, load};
 pub use system::stubs::stub_assembly;
+pub use threads::knowledge::TakenUp;
 pub use threads::run::NativeRun;
 
 /// All functions of ours, in the order of the table.

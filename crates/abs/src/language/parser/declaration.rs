@@ -275,6 +275,11 @@ impl<'a> Parser<'a> {
             |_| false,
             |parser| {
                 let signature = parser.signature()?;
+                if let Some(commutes) = signature.annotations.commutes.first() {
+                    let message = "what a method commutes with is said where it has a body";
+                    let diagnostic = Diagnostic::new(commutes.with.span, message);
+                    parser.report(diagnostic.help("move the annotation to the method of the class"));
+                }
                 if parser.at(Token::OpenBrace) {
                     let help = "an interface only names methods; classes have their bodies";
                     return Err(parser.expected("`;`", Some(help)));

@@ -5,7 +5,8 @@ use num_bigint::BigInt;
 
 use super::Parser;
 use crate::language::ast::{
-    Expr, ExprKind, FunctionArgument, Parameter, Path, Pattern, PatternKind, TypeUse, Where,
+    Annotations, Commutes, Expr, ExprKind, FunctionArgument, Name, Parameter, Path, Pattern, PatternKind,
+    TypeUse, Where,
 };
 use crate::language::lexer::Token;
 use crate::model::{Binary, Span};
@@ -451,22 +452,49 @@ impl<'a> Parser<'a> {
     }
 
     /// `[..]` before declarations, statements and types. They change nothing here, but for those that ask for
-    /// what there is not, and `[Atomic]`: says whether that is among them.
-    pub(super) fn annotations(&mut self) -> Parsed<bool> {
-        let mut atomic = false;
+    /// what there is not, `[Atomic]`, and `[Commutes: m, When: e]`.
+    pub(super) fn annotations(&mut self) -> Parsed<Annotations<'a>> {
+        let mut annotations = Annotations::default();
         while self.at(Token::OpenBracket) {
             self.bump();
-            atomic |= self.list(Token::CloseBracket, Self::annotation)?.contains(&true);
+            for annotation in self.list(Token::CloseBracket, Self::annotation)? {
+                match annotation {
+                    Annotation::Atomic => annotations.atomic = true,
+                    Annotation::Commutes(with) => {
+                        annotations.commutes.push(Commutes { with, condition: None });
+                    }
+                    Annotation::When(condition) => match annotations.commutes.last_mut() {
+                        Some(commutes) if commutes.condition.is_none() => {
+                            commutes.condition = Some(condition)
+                        }
+                        _ => {
+                            let message = "`When` says where what is named before it commutes";
+                            let diagnostic = Diagnostic::new(condition.span, message);
+                            self.report(
+                                diagnostic.help("write `[Commutes: m, When: n > 0]`, with one condition"),
+                            );
+                        }
+                    },
+                    Annotation::Other => {}
+                }
+            }
         }
-        Ok(atomic)
+        Ok(annotations)
     }
 
-    /// One of them; says whether it is `Atomic`.
-    fn annotation(&mut self) -> Parsed<bool> {
+    fn annotation(&mut self) -> Parsed<Annotation<'a>> {
         let mut atomic = false;
         if self.at(Token::TypeName) {
             let word = self.word();
             atomic = word == "Atomic";
+            if matches!(word, "Commutes" | "When") && self.peek_at(1) == Token::Colon {
+                self.bump();
+                self.bump();
+                return Ok(match word {
+                    "Commutes" => Annotation::Commutes(self.name("the name of a method")?),
+                    _ => Annotation::When(self.expr()?),
+                });
+            }
             let what = match word {
                 "Scheduler" => Some("user-defined schedulers"),
                 "DC" => Some("deployment components"),
@@ -480,12 +508,20 @@ impl<'a> Parser<'a> {
             }
             let position = self.position();
             if self.type_use().is_ok() && self.eat(Token::Colon) {
-                return self.expr().map(|_| false);
+                return self.expr().map(|_| Annotation::Other);
             }
             self.go_back(position);
         }
-        self.expr().map(|_| atomic)
+        self.expr().map(|_| if atomic { Annotation::Atomic } else { Annotation::Other })
     }
+}
+
+/// One of several between brackets.
+enum Annotation<'a> {
+    Atomic,
+    Commutes(Name<'a>),
+    When(Expr<'a>),
+    Other,
 }
 
 /// The operator of a token, and how strongly it binds.

@@ -43,11 +43,11 @@ impl<'a> Parser<'a> {
 
     /// `T m(U x)`
     pub(super) fn signature(&mut self) -> Parsed<Signature<'a>> {
-        let atomic = self.annotations()?;
+        let annotations = self.annotations()?;
         let result = self.type_use()?;
         let name = self.name("the name of a method")?;
         let parameters = self.parameters()?;
-        Ok(Signature { atomic, result, name, parameters })
+        Ok(Signature { annotations, result, name, parameters })
     }
 
     pub(super) fn class(&mut self) -> Parsed<Declaration<'a>> {
@@ -114,12 +114,12 @@ impl<'a> Parser<'a> {
             self.semicolon()?;
             return Ok(Member::Uses(traits));
         }
-        let atomic = self.annotations()?;
+        let annotations = self.annotations()?;
         let start = self.span().start;
         let ty = self.type_use()?;
         let name = self.name("the name of a field or a method")?;
         if self.at(Token::OpenParen) {
-            let signature = Signature { atomic, result: ty, name, parameters: self.parameters()? };
+            let signature = Signature { annotations, result: ty, name, parameters: self.parameters()? };
             return Ok(Member::Method(self.method_body(start, signature)?));
         }
         let value = if self.eat(Token::Assign) { Some(self.expr()?) } else { None };
@@ -154,9 +154,9 @@ impl<'a> Parser<'a> {
     }
 
     fn method(&mut self) -> Parsed<MethodDecl<'a>> {
-        let atomic = self.annotations()?;
+        let annotations = self.annotations()?;
         let start = self.span().start;
-        let signature = Signature { atomic, ..self.signature()? };
+        let signature = Signature { annotations, ..self.signature()? };
         self.method_body(start, signature)
     }
 

@@ -32,13 +32,13 @@ type Colours = Vec<usize>;
 impl Graph {
     /// An encoding that is the same for graphs that differ in names only.
     pub fn canonical(&self) -> Vec<i64> {
-        let mut search = Search { graph: self, referrers: self.referrers(), best: None, tried: 0 };
+        let mut search = Search::new(self);
         let colours = search.refine(search.first_colours());
         search.visit(colours.clone());
         if search.tried > MOST_NUMBERINGS {
             return self.encode(&self.by_name(&colours));
         }
-        search.best.unwrap_or_default()
+        search.best.map(|best| best.code).unwrap_or_default()
     }
 
     /// For each node, who refers to it, and where.
@@ -183,11 +183,65 @@ fn ranks<K: Ord>(keys: Vec<K>) -> Colours {
 struct Search<'a> {
     graph: &'a Graph,
     referrers: Vec<Vec<(usize, usize)>>,
-    best: Option<Vec<i64>>,
+    best: Option<Best>,
     tried: usize,
+    /// The nodes that were told apart from those that look like them, in order.
+    fixed: Vec<usize>,
+    /// Ways to exchange nodes so that nothing differs: where each node goes.
+    symmetries: Vec<Vec<usize>>,
+    /// Where two numberings with the same encoding part, all that is below is known: so many nodes are fixed there.
+    back_to: Option<usize>,
 }
 
-impl Search<'_> {
+/// The least encoding so far, the numbering that it is of, and what was fixed on the way to it.
+struct Best {
+    code: Vec<i64>,
+    numbers: Colours,
+    fixed: Vec<usize>,
+}
+
+impl<'a> Search<'a> {
+    fn new(graph: &'a Graph) -> Search<'a> {
+        let referrers = graph.referrers();
+        let (fixed, symmetries) = (Vec::new(), Vec::new());
+        Search { graph, referrers, best: None, tried: 0, fixed, symmetries, back_to: None }
+    }
+
+    /// A numbering that tells all nodes apart.
+    fn meet(&mut self, numbers: Colours) {
+        self.tried += 1;
+        let code = self.graph.encode(&numbers);
+        match &self.best {
+            Some(best) if code == best.code => {
+                let mut nodes = vec![0; numbers.len()];
+                best.numbers.iter().enumerate().for_each(|(node, &number)| nodes[number] = node);
+                self.symmetries.push(numbers.iter().map(|&number| nodes[number]).collect());
+                let common = self.fixed.iter().zip(&best.fixed).take_while(|(a, b)| a == b).count();
+                self.back_to = Some(common);
+            }
+            Some(best) if code > best.code => {}
+            _ => self.best = Some(Best { code, numbers, fixed: self.fixed.clone() }),
+        }
+    }
+
+    /// Whether symmetries that leave what is fixed where it is lead from a node to one of some others.
+    fn is_symmetric(&self, node: usize, others: &[usize]) -> bool {
+        let keeps = |symmetry: &&Vec<usize>| self.fixed.iter().all(|&fixed| symmetry[fixed] == fixed);
+        let symmetries: Vec<&Vec<usize>> = self.symmetries.iter().filter(keeps).collect();
+        let (mut orbit, mut at) = (vec![node], 0);
+        while at < orbit.len() {
+            for symmetry in &symmetries {
+                let next = symmetry[orbit[at]];
+                if !orbit.contains(&next) {
+                    orbit.push(next);
+                }
+            }
+            at += 1;
+        }
+        // Whoever is led to by some is led back by others: there are finitely many.
+        others.iter().any(|other| orbit.contains(other))
+    }
+
     /// What nodes say apart from references.
     fn first_colours(&self) -> Colours {
         let masked = |item: &Item| match item {
@@ -223,29 +277,32 @@ impl Search<'_> {
         if self.tried > MOST_NUMBERINGS {
             return;
         }
-        let Some(cell) = smallest_cell(&colours) else {
-            self.tried += 1;
-            let code = self.graph.encode(&colours);
-            if self.best.as_ref().is_none_or(|best| code < *best) {
-                self.best = Some(code);
-            }
-            return;
-        };
+        let Some(cell) = smallest_cell(&colours) else { return self.meet(colours) };
+        let fixed = self.fixed.len();
         // Where all can change places, any order will do.
         if cell.iter().all(|&node| node == cell[0] || self.interchangeable(node, cell[0])) {
             let keys = colours.iter().enumerate().map(|(k, colour)| (*colour, cell.binary_search(&k).ok()));
             let split = ranks(keys.collect());
-            return self.visit(self.refine(split));
+            self.fixed.extend(&cell);
+            self.visit(self.refine(split));
+            return self.fixed.truncate(fixed);
         }
         let mut first: Vec<usize> = Vec::new();
         for node in cell {
-            if first.iter().any(|&other| self.interchangeable(node, other)) {
+            if first.iter().any(|&other| self.interchangeable(node, other)) || self.is_symmetric(node, &first)
+            {
                 continue;
             }
             first.push(node);
+            self.fixed.push(node);
             let keys = colours.iter().enumerate().map(|(k, colour)| (*colour, k != node));
             let split = ranks(keys.collect());
             self.visit(self.refine(split));
+            self.fixed.truncate(fixed);
+            if self.back_to.is_some_and(|to| to < fixed) {
+                return;
+            }
+            self.back_to = None;
         }
     }
 

@@ -253,7 +253,7 @@ fn repeat(
     if runtime.keeps_clocks() {
         runtime.set_clock_alone(runtime.running(), location, kind);
     }
-    let silent = new.is_none_or(|value| runtime.rewrite(location, value));
+    let silent = new.is_none_or(|value| runtime.rewrite(location, value)) && kind != AccessKind::Write;
     runtime.repeated(place, top, silent.then_some(location));
     Some(found)
 }

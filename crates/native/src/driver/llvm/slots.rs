@@ -124,8 +124,10 @@ fn slots(lines: &[String]) -> (Vec<(&str, Slot<'_>)>, Uses) {
             }
         }
     }
-    let slots: Vec<(&str, Slot<'_>)> =
+    let mut slots: Vec<(&str, Slot<'_>)> =
         known.into_iter().filter_map(|(name, slot)| Some((name, slot?))).collect();
+    // The same program has the same object each time it is built: its hash is what workers are told to accept.
+    slots.sort_unstable_by_key(|(name, _)| *name);
     let numbers: HashMap<&str, usize> = slots.iter().enumerate().map(|(at, slot)| (slot.0, at)).collect();
     let uses = uses.into_iter().filter_map(|(at, name, used)| Some((at, (*numbers.get(name)?, used))));
     let uses = uses.collect();

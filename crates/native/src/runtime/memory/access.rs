@@ -285,7 +285,7 @@ impl Runtime {
         if !self.execution.concurrent {
             return 0;
         }
-        if self.search.rounds && !kind.is_read() {
+        if !kind.is_read() {
             self.notice_foreign_stack(address, size);
         }
         let Search { partition, shadow, .. } = &mut self.search;

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use mazurka_program::{Place, ProcessId};
+use mazurka_threads::replay::mix;
 
 use super::heap::Block;
 use super::layout::peek;
@@ -44,6 +45,16 @@ impl Leaks {
             |leak: &Leak| leak.place.as_ref().map(|place| (place.file.clone(), place.line, place.column));
         list.sort_by_key(|leak| (key(leak), leak.bytes));
         list
+    }
+}
+
+impl Leaks {
+    /// Where what was found was allocated, as digests.
+    pub(crate) fn digests(&self) -> impl Iterator<Item = u64> {
+        let digest = |(place, trail, _): &(usize, Trail, Leak)| {
+            trail.iter().fold(*place as u64, |digest, &word| mix(digest, word.into()))
+        };
+        self.found.iter().map(digest)
     }
 }
 

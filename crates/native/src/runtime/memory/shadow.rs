@@ -22,7 +22,7 @@ const READ_ONLY: u32 = 3 << 30;
 pub(crate) const REDZONE: u32 = READ_ONLY + 1;
 
 /// A range of addresses that counts as one location.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Cell {
     pub(crate) address: usize,
     pub(crate) size: usize,
@@ -59,6 +59,31 @@ pub(crate) struct Partition {
     cells: Vec<Cell>,
     /// Whether something was found out that changes labels.
     pub(crate) news: bool,
+    /// What was learned of who touches bytes that are no location, if that is noted.
+    pub(crate) touched: Option<Vec<Touch>>,
+}
+
+/// A thread touches bytes that are no location, in a way that was not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Touch {
+    pub(crate) address: usize,
+    pub(crate) size: usize,
+    pub(crate) thread: u32,
+    pub(crate) write: bool,
+}
+
+/// The word of a byte that is no location, when a thread touches it; 0 if it becomes one.
+fn touched(word: u32, thread: u32, write: bool) -> u32 {
+    let mine = word & !(WRITTEN | READ) == thread;
+    match word {
+        0 => private(thread, write),
+        READ_ONLY if !write => READ_ONLY,
+        READ_ONLY => 0,
+        _ if mine && word & READ_ONLY == WRITTEN => word,
+        _ if mine => private(thread, write),
+        _ if word & READ_ONLY == READ && !write => READ_ONLY,
+        _ => 0,
+    }
 }
 
 impl Partition {
@@ -80,6 +105,13 @@ impl Partition {
     #[inline]
     pub(crate) fn is(&self, location: u32, address: usize, size: usize) -> bool {
         self.cells.get(location as usize).is_some_and(|cell| cell.address == address && cell.size == size)
+    }
+
+    /// The memory of all locations, in the order of addresses.
+    pub(crate) fn all_memory(&self) -> Vec<Cell> {
+        let mut cells: Vec<Cell> = self.cells.iter().copied().filter(|cell| cell.size > 0).collect();
+        cells.sort_unstable_by_key(|cell| (cell.address, cell.size));
+        cells
     }
 
     /// The memory that a location stands for, if it is memory.
@@ -117,21 +149,36 @@ impl Partition {
 
     /// A thread touches bytes that are no location; they may become one.
     fn mark(&mut self, words: &mut [u32], address: usize, (thread, write): (u32, bool), word: u32) {
-        let mine = word & !(WRITTEN | READ) == thread;
-        let next = match word {
-            0 => private(thread, write),
-            READ_ONLY if !write => READ_ONLY,
-            READ_ONLY => 0,
-            _ if mine && word & READ_ONLY == WRITTEN => word,
-            _ if mine => private(thread, write),
-            _ if word & READ_ONLY == READ && !write => READ_ONLY,
-            _ => 0,
-        };
-        if next != 0 {
-            words.fill(next);
-            return;
+        let next = touched(word, thread, write);
+        if next == 0 {
+            return self.make_location(words, address);
         }
-        self.make_location(words, address);
+        if let Some(list) = self.touched.as_mut().filter(|_| next != word) {
+            list.push(Touch { address, size: words.len(), thread, write });
+        }
+        words.fill(next);
+    }
+
+    /// Whether it makes no location of any byte that a thread touches it so.
+    pub(crate) fn is_no_news(&self, shadow: &mut Shadow, touch: &Touch) -> bool {
+        let words = shadow.words(touch.address, touch.size);
+        words.iter().all(|&word| !is_location(word) && touched(word, touch.thread, touch.write) != 0)
+    }
+
+    /// Notes that a thread touches bytes, which makes no location of any. Says whether that was not known.
+    pub(crate) fn note_touch(
+        &mut self,
+        shadow: &mut Shadow,
+        (address, size): (usize, usize),
+        (thread, write): (u32, bool),
+    ) -> bool {
+        let mut is_new = false;
+        for word in shadow.words(address, size) {
+            let next = touched(*word, thread, write);
+            is_new |= next != *word;
+            *word = next;
+        }
+        is_new
     }
 
     /// Bytes become one location, which changes the labels of steps.

@@ -90,7 +90,9 @@ fn some(usual: &'static str, place: usize) -> i64 {
                        -- --nondet=0..9, or call mazurka_choose(n), which gives 0 to n-1";
         refuse(usual, instead, place);
     }
-    with_runtime(|runtime| runtime.search.sampled = Some(usual));
+    with_runtime(|runtime| {
+        runtime.search.sampled.get_or_insert(usual);
+    });
     let chosen = choose(values as u32, place);
     with_runtime(|runtime| runtime.search.options.nondet[chosen as usize])
 }

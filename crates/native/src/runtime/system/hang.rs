@@ -69,6 +69,12 @@ pub(crate) fn start() {
     }
 }
 
+/// This process is a copy of another: timers are not copied. The next start makes one.
+pub(crate) fn forget() {
+    TIMER.set(ptr::null_mut());
+    LAST_TICK.set((0, 0, 0));
+}
+
 /// Why the thread that runs is to be stopped, if it is. Called by the handler at each tick.
 ///
 /// # Safety

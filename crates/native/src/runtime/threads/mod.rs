@@ -2,6 +2,7 @@
 
 pub(crate) mod arrive;
 mod joint;
+pub(super) mod knowledge;
 pub(crate) mod objects;
 pub(crate) mod operation;
 mod portable;

@@ -91,6 +91,17 @@ pub(crate) struct Objects {
     locations: FxHashMap<(usize, Class), Location>,
     /// Those in blocks of the heap, by block. A block that was freed has an entry.
     in_blocks: FxHashMap<usize, ObjectsInBlock>,
+    /// How many those are.
+    pub(crate) many_in_blocks: u64,
+    log: Option<Log>,
+}
+
+/// What was learned since somebody wanted to know it.
+#[derive(Default)]
+struct Log {
+    many_in_blocks: u64,
+    freed: Vec<usize>,
+    met: Vec<(usize, Class)>,
 }
 
 #[derive(Default)]
@@ -107,6 +118,9 @@ impl Objects {
             is_new = true;
             partition.other()
         });
+        if let Some(log) = self.log.as_mut().filter(|_| is_new) {
+            log.met.push((address, class));
+        }
         (Object { location, address, class }, is_new)
     }
 
@@ -123,6 +137,7 @@ impl Objects {
     /// Notes that an object is in a block of the heap. Says whether some execution has freed the block.
     pub(crate) fn note_in_block(&mut self, object: Object, block: usize) -> bool {
         let entry = self.in_blocks.entry(block).or_default();
+        self.many_in_blocks += 1;
         entry.objects.push(object);
         entry.freed
     }
@@ -131,11 +146,30 @@ impl Objects {
         self.in_blocks.get(&block).map_or(&[], |entry| &entry.objects)
     }
 
+    /// Whether some execution has freed a block.
+    pub(crate) fn was_freed(&self, block: usize) -> bool {
+        self.in_blocks.get(&block).is_some_and(|entry| entry.freed)
+    }
+
     /// Notes that a block is freed. Says whether there are objects in it.
     pub(crate) fn free(&mut self, block: usize) -> bool {
         let entry = self.in_blocks.entry(block).or_default();
+        if let Some(log) = self.log.as_mut().filter(|_| !entry.freed) {
+            log.freed.push(block);
+        }
         entry.freed = true;
         !entry.objects.is_empty()
+    }
+
+    /// From now on it is noted what is learned.
+    pub(crate) fn begin_log(&mut self) {
+        self.log = Some(Log { many_in_blocks: self.many_in_blocks, ..Log::default() });
+    }
+
+    /// How many objects there were in blocks then, which blocks were freed since for the first time, and which
+    /// objects were met.
+    pub(crate) fn logged(&self) -> (u64, &[usize], &[(usize, Class)]) {
+        self.log.as_ref().map_or((0, &[], &[]), |log| (log.many_in_blocks, &log.freed, &log.met))
     }
 }
 

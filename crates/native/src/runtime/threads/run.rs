@@ -58,6 +58,9 @@ impl Program for Native {
         signals::install();
         let runtime = open(&self.runtime);
         runtime.search.runs += 1;
+        // What is looked at in some executions only is so by their number within a run: then it does not
+        // depend on which parts of the search were explored before, and where.
+        (runtime.search.completed, runtime.search.looked) = (0, (0, 0));
         let mut run = NativeRun {
             runtime: self.runtime.clone(),
             id: runtime.search.runs,

@@ -7,6 +7,7 @@
 //! so when it is told.
 
 use mazurka_program::ProcessId;
+use mazurka_threads::replay::mix;
 
 use super::script::TakenStep;
 
@@ -74,6 +75,15 @@ impl Stops {
             let steps = script.iter().map(|taken| (taken.process, taken.choice)).chain(last);
             self.known.push((steps.take(stopped.depth as usize).collect(), stopped));
         }
+    }
+
+    /// Those that are known, as digests.
+    pub(crate) fn digests(&self) -> impl Iterator<Item = u64> {
+        self.known.iter().map(|(steps, stopped)| {
+            let numbers = steps.iter().flat_map(|&(process, choice)| [process.0, choice]);
+            let numbers = numbers.chain([stopped.depth, stopped.process.0]);
+            numbers.fold(1, |digest, number| mix(digest, number.into()))
+        })
     }
 
     /// Who was stopped last was so on another way.
