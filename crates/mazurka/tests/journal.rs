@@ -248,22 +248,20 @@ impl Victim {
         run.wait().unwrap();
     }
 
-    /// Kills the check when it has done something and not all. It is looked at while it is stopped, so that what was
-    /// seen of it is still so when it is killed; one that ends between two looks is begun anew.
+    /// Kills the check when it has done something and not all. It goes on between the look and the kill, so what counts
+    /// is what it has left behind; one that has ended by then is begun anew.
     fn kill_midway(&self, environment: &[(&str, &str)]) {
         let journal = self.place.file("journal");
         for _ in 0..100 {
             let _ = fs::remove_file(&journal);
             let mut run = self.place.command(self.test, environment).stdout(Stdio::null()).spawn().unwrap();
-            while run.try_wait().unwrap().is_none() {
-                signal(&run, "-STOP");
-                if is_midway(&journal) {
-                    run.kill().unwrap();
-                    run.wait().unwrap();
-                    return;
-                }
-                signal(&run, "-CONT");
+            while !is_midway(&journal) && run.try_wait().unwrap().is_none() {
                 std::thread::sleep(Duration::from_millis(1));
+            }
+            run.kill().unwrap();
+            run.wait().unwrap();
+            if is_midway(&journal) {
+                return;
             }
         }
         panic!("{} is over before it is seen midway", self.test);
