@@ -140,8 +140,8 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N", value_parser = workers)]
     pub jobs: Option<usize>,
 
-    /// With wake-up, keep a journal of the search in this file (.maz and .abs), so that mazurka resume can go on with
-    /// it; the environment variable MAZURKA_JOURNAL names one too
+    /// With wake-up, keep a journal of the search in this file, so that mazurka resume can go on with it; the
+    /// environment variable MAZURKA_JOURNAL names one too
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub journal: Option<PathBuf>,
 

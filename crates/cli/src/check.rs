@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::thread::available_parallelism;
 
-use mazurka_explore::{Algorithm, Limits, Published};
+use mazurka_explore::{Algorithm, Beginning, Ledger, Limits, Published};
 use mazurka_program::Schedule;
 use mazurka_report::json::ErrorKind;
 use mazurka_report::{
@@ -29,8 +29,25 @@ pub fn run(arguments: &CheckArgs, worker: Option<&Worker>) -> Result<u8, Command
 }
 
 /// Goes on with a search that was kept.
-pub fn run_kept(arguments: &CheckArgs, kept: Kept) -> Result<u8, CommandError> {
-    search(arguments, None, Some(kept))
+pub fn run_kept(arguments: &CheckArgs, worker: Option<&Worker>, kept: Kept) -> Result<u8, CommandError> {
+    search(arguments, worker, Some(kept))
+}
+
+/// Has a worker go on with a search that was kept, of a program that runs in a process of its own.
+pub fn delegate_kept(arguments: &CheckArgs) -> Result<u8, CommandError> {
+    let request = Request {
+        files: &arguments.files,
+        options: &arguments.front_end,
+        algorithms: &[algorithm_of(arguments)?],
+        limits: &arguments.limits,
+        worker: None,
+        texts: None,
+        helps: None,
+    };
+    match front_end::of_files(&arguments.files)?.load(&request)? {
+        Loaded::Elsewhere(status) => Ok(status),
+        Loaded::Here(_) => Err(CommandError::internal("machine code is run by a worker")),
+    }
 }
 
 fn search(
@@ -71,11 +88,14 @@ fn search(
     if let Some(header) = header.as_ref().or(kept.as_ref().map(|kept| &kept.header)) {
         journal::refuse_changed(header, arguments, &options)?;
     }
+    if let Some(kept) = &kept {
+        journal::refuse_other_code(&kept.header, &*target)?;
+    }
     let mut elsewhere = None;
     match (journal, on, header) {
         (Some(path), _, Some(header)) => {
             journal::refuse_stories(&target.executions())?;
-            kept = Some(journal::begin(&path, header)?);
+            kept = Some(journal::begin(&path, header, &*target)?);
         }
         (None, Some(address), Some(header)) => {
             fleet::refuse_stories(&target.executions())?;
@@ -208,11 +228,11 @@ impl Check<'_> {
         let jobs = self.arguments.jobs.unwrap_or_else(|| available_parallelism().map_or(1, NonZero::get));
         // Who wants to know of every execution is told of them one after the other.
         let executions = self.arguments.executions.clone().and(target.executions());
-        let (mut keeper, before) = self.kept.take().map(|kept| (kept.keeper, kept.before)).unzip();
-        let kept = keeper
-            .as_mut()
-            .zip(before)
-            .map(|(keeper, before)| report::Kept { before, keeper: &mut **keeper });
+        let mut kept = self.kept.take();
+        let kept = kept.as_mut().map(|kept| {
+            let before = std::mem::replace(&mut kept.before, Beginning::whole());
+            report::Kept { before, keeper: kept.keeper.as_mut().map(|keeper| keeper as &mut dyn Ledger<_>) }
+        });
         let story = executions.given();
         let shared = match story {
             None => target.check_jobs(subject.clone(), self.algorithm, &options, jobs, &mut watch, kept),

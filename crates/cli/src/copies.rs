@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use mazurka_explore::{Ahead, Crew, Explored, Item, ItemPlace, OpenItem, Options};
+use mazurka_explore::{Ahead, Crew, Explored, Item, ItemPlace, OpenItem, Options, TakenUp};
 use mazurka_ledger::encoding;
 use mazurka_native::isolation::ProcessCopy;
-use mazurka_native::runtime::{Native, TakenUp};
+use mazurka_native::runtime::{self as native, Native};
 use mazurka_report::{Collected, Part, explore_part};
 
 use crate::attend::{ROOM, resident};
@@ -88,8 +88,17 @@ impl Crew<Collected> for Copies<'_> {
         done
     }
 
-    fn take_up(&mut self, place: &ItemPlace) -> bool {
-        self.learned.remove(place).is_some_and(|learned| self.program.take_up(&learned) != TakenUp::Refused)
+    fn take_up(&mut self, place: &ItemPlace) -> TakenUp {
+        let Some(learned) = self.learned.remove(place) else { return TakenUp::Refused };
+        match self.program.take_up(&learned) {
+            native::TakenUp::Known => TakenUp::Known,
+            native::TakenUp::Learned => TakenUp::Learned(learned),
+            native::TakenUp::Refused => TakenUp::Refused,
+        }
+    }
+
+    fn know(&mut self, learned: &[u8]) -> bool {
+        self.program.take_up(learned) != native::TakenUp::Refused
     }
 
     fn give_up(&mut self, place: &ItemPlace) {

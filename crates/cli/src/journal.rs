@@ -7,21 +7,28 @@
 //! are of a run, not of a search.
 
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use mazurka_explore::{Algorithm, Beginning, Ledger};
-use mazurka_journal::{Header, Journal, JournalError};
+use mazurka_explore::{Algorithm, Beginning};
+use mazurka_journal::{Header, Journal, JournalError, Recovered};
 use mazurka_ledger::{DAMAGED, Keeper, LONG, encoding};
+use mazurka_native::isolation::fix_addresses;
 use mazurka_report::Collected;
 use mazurka_report::json::ErrorKind;
 
 use crate::args::{CheckArgs, LimitArgs, ResumeArgs};
 use crate::error::CommandError;
 use crate::executions::ExecutionArgs;
-use crate::front_end::{self, FrontEnd};
-use crate::{check, input};
+use crate::front_end::{self, AnyTarget, FrontEnd};
+use crate::native::Worker;
+use crate::{check, input, machine_code};
 
 /// The environment variable that names a journal where no option does.
 const VARIABLE: &str = "MAZURKA_JOURNAL";
+
+/// So long the one who wrote a journal until it was killed may take to let go of it.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Between the words of a field: no argument and no file name has it.
 const BETWEEN: char = '\0';
@@ -30,8 +37,8 @@ const BETWEEN: char = '\0';
 pub struct Kept {
     /// What the search is.
     pub header: Header,
-    /// Who keeps it.
-    pub keeper: Box<dyn Ledger<Collected>>,
+    /// Who keeps it; nobody of a search that was done elsewhere.
+    pub keeper: Option<Keeper>,
     /// What was done before, and what is left.
     pub before: Beginning<Collected>,
 }
@@ -49,9 +56,13 @@ pub fn refuse(
     front_end: &dyn FrontEnd,
     algorithm: Algorithm,
 ) -> Result<(), CommandError> {
-    if !front_end.can_be_resumed() {
-        let why = "a journal can be kept of .maz and .abs programs only (and of Rust tests, by their own MAZURKA_JOURNAL); leave out \
-             --journal (MAZURKA_JOURNAL)";
+    if !(front_end.can_be_resumed() || front_end.is_machine_code()) {
+        let why = "a journal can't be kept of programs of this kind; leave out --journal (MAZURKA_JOURNAL)";
+        return Err(CommandError::unsupported(why));
+    }
+    if front_end.is_machine_code() && !fix_addresses() {
+        let why = "the system does not allow programs to be at the same addresses in each process (personality), so no \
+                   other process could go on with the search; leave out --journal (MAZURKA_JOURNAL)";
         return Err(CommandError::unsupported(why));
     }
     if algorithm != Algorithm::WakeUp {
@@ -89,7 +100,7 @@ fn beside(option: &str) -> CommandError {
     CommandError::new(ErrorKind::Usage, why)
 }
 
-/// What a search is. What machine code is made of is no part of it: it travels as it is, by its hash.
+/// What a search is. What machine code is made of is no part of it: it is known by what it was compiled to.
 pub fn header(arguments: &CheckArgs, options: &[String]) -> Result<Header, CommandError> {
     let names = arguments.files.iter().map(|file| match file.to_str() {
         Some(name) => Ok(name.to_owned()),
@@ -118,11 +129,20 @@ pub fn header(arguments: &CheckArgs, options: &[String]) -> Result<Header, Comma
 }
 
 /// Begins a journal.
-pub fn begin(path: &Path, header: Header) -> Result<Kept, CommandError> {
+pub fn begin(path: &Path, header: Header, target: &dyn AnyTarget) -> Result<Kept, CommandError> {
     let refuse = |why: String| CommandError::input(format!("{}: {why}", path.display())).at(path.display());
-    let keeper = Keeper::begin(path, &header, long()).map_err(refuse)?;
+    let header = match target.machine_code() {
+        Some(code) => machine_code::told(header, code.program, &machine_code::digest(code)?),
+        None => header,
+    };
+    let keeper = Keeper::begin(&lasting(path), &header, long()).map_err(refuse)?;
     let before = keeper.beginning().map_err(refuse)?;
-    Ok(Kept { header, keeper: Box::new(keeper), before })
+    Ok(Kept { header, keeper: Some(keeper), before })
+}
+
+/// A name for a file that is right wherever the program that is checked goes.
+fn lasting(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// How long a file is that gets a checkpoint. Tests, which can't wait for a long one, say so.
@@ -137,10 +157,28 @@ pub fn refuse_changed(
     arguments: &CheckArgs,
     options: &[String],
 ) -> Result<(), CommandError> {
-    match self::header(arguments, options)?.differences(header)[..] {
-        [] => Ok(()),
-        _ => Err(CommandError::input("the program was changed while it was read; check it again")),
+    match difference(&self::header(arguments, options)?, header) {
+        None => Ok(()),
+        Some(_) => Err(CommandError::input("the program was changed while it was read; check it again")),
     }
+}
+
+/// The first thing in which two searches differ, but for what machine code is in memory.
+fn difference(first: &Header, second: &Header) -> Option<String> {
+    let mut differences = first.differences(second).into_iter().map(|difference| difference.name);
+    differences.find(|name| !machine_code::is_told_by(name))
+}
+
+/// Complains of machine code that is not what it was when its search was begun.
+pub fn refuse_other_code(header: &Header, target: &dyn AnyTarget) -> Result<(), CommandError> {
+    let Some(code) = target.machine_code() else { return Ok(()) };
+    if header.get(machine_code::OBJECT) != Some(&machine_code::digest(code)?) {
+        return Err(CommandError::input(
+            "the program is compiled to something else than when the search was begun: its files, what they include, the \
+             compiler or the build of mazurka are others; begin it again",
+        ));
+    }
+    machine_code::refuse_elsewhere(header, code.program)
 }
 
 /// The field for the text of a file.
@@ -158,39 +196,64 @@ fn words(field: &str) -> Vec<String> {
 }
 
 /// `mazurka resume`: goes on with a search, and gives the exit status.
-pub fn resume(arguments: &ResumeArgs) -> Result<u8, CommandError> {
+pub fn resume(arguments: &ResumeArgs, worker: Option<&Worker>) -> Result<u8, CommandError> {
     let (path, name) = (&arguments.journal, arguments.journal.display());
     let refuse = |why: String| CommandError::input(format!("{name}: {why}")).at(&name);
     if std::fs::metadata(path).is_ok_and(|there| there.is_file() && there.len() == 0) {
         return Err(refuse("nothing was written to this journal; begin the search again".to_owned()));
     }
-    let (journal, recovered) = Journal::open(path).map_err(|why| match why {
+    let wrong = |why| match why {
         JournalError::Io("opened", error) if error.kind() == std::io::ErrorKind::NotFound => {
             refuse("there is no such file".to_owned())
         }
         why => refuse(why.to_string()),
-    })?;
-    let header = &recovered.header;
-    if let Some(test) = header.get("test") {
-        return Err(refuse(format!(
-            "this is the journal of the Rust test {test}; to go on with it, run the test again, with MAZURKA_JOURNAL={name}"
-        )));
-    }
-    if let Some(version) = header.get("version").filter(|version| *version != env!("CARGO_PKG_VERSION")) {
-        let ours = env!("CARGO_PKG_VERSION");
-        return Err(refuse(format!(
-            "the search was begun by mazurka {version}, and this is {ours}; go on with that one, or begin \
-             it again"
-        )));
-    }
-    let check = check_arguments(arguments, header).ok_or_else(|| refuse(DAMAGED.to_owned()))?;
+    };
+    let header = Journal::header_of(path).map_err(&wrong)?;
+    refuse_others(&header, &name.to_string()).map_err(&refuse)?;
+    let check = check_arguments(arguments, &header).ok_or_else(|| refuse(DAMAGED.to_owned()))?;
     let present = self::header(&check, &check.front_end)?;
-    if let Some(difference) = header.differences(&present).first() {
-        return Err(refuse(what_differs(&difference.name, header, &present)));
+    if let Some(name) = difference(&header, &present) {
+        return Err(refuse(what_differs(&name, &header, &present)));
     }
-    let keeper = Keeper::go_on(journal, &recovered, long()).map_err(refuse)?;
-    let before = keeper.beginning().map_err(refuse)?;
-    check::run_kept(&check, Kept { header: recovered.header, keeper: Box::new(keeper), before })
+    if header.get(machine_code::OBJECT).is_some() && worker.is_none() {
+        return check::delegate_kept(&check);
+    }
+    let (journal, recovered) = open(path, worker).map_err(&wrong)?;
+    if !recovered.header.differences(&header).is_empty() {
+        return Err(refuse(
+            "another search's journal was put in its place meanwhile; resume it again".to_owned(),
+        ));
+    }
+    let keeper = Keeper::go_on(journal, &recovered, long()).map_err(&refuse)?;
+    let before = keeper.beginning().map_err(&refuse)?;
+    check::run_kept(&check, worker, Kept { header, keeper: Some(keeper), before })
+}
+
+/// Complains of the journal of this name if its search is none that this command can go on with.
+fn refuse_others(header: &Header, name: &str) -> Result<(), String> {
+    if let Some(test) = header.get("test") {
+        return Err(format!(
+            "this is the journal of the Rust test {test}; to go on with it, run the test again, with MAZURKA_JOURNAL={name}"
+        ));
+    }
+    let ours = env!("CARGO_PKG_VERSION");
+    match header.get("version").filter(|version| *version != ours) {
+        Some(version) => Err(format!(
+            "the search was begun by mazurka {version}, and this is {ours}; go on with that one, or begin it again"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Opens a journal. A worker whose command was killed ends a moment later, and so do copies of it.
+fn open(path: &Path, worker: Option<&Worker>) -> Result<(Journal, Recovered), JournalError> {
+    let (begun, patience) = (Instant::now(), if worker.is_some() { PATIENCE } else { Duration::ZERO });
+    loop {
+        match Journal::open(&lasting(path)) {
+            Err(JournalError::InUse) if begun.elapsed() < patience => thread::sleep(PATIENCE / 100),
+            done => return done,
+        }
+    }
 }
 
 /// The arguments that the search was begun with, but for those of a run.

@@ -26,6 +26,7 @@ mod input;
 mod interrupt;
 mod journal;
 mod litmus;
+mod machine_code;
 mod man;
 mod native;
 mod output;
@@ -66,7 +67,7 @@ fn run(command: &Command, worker: Option<&Worker>) -> Result<u8, CommandError> {
         Command::Resume(arguments) if fleet::is_address(&arguments.journal) => {
             fleet::resume(arguments, worker)
         }
-        Command::Resume(arguments) => journal::resume(arguments),
+        Command::Resume(arguments) => journal::resume(arguments, worker),
         Command::Worker(arguments) => fleet::work(arguments),
         Command::Status(arguments) => fleet::status(arguments),
         Command::Cancel(arguments) => fleet::cancel(arguments),

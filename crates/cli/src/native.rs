@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser};
-use mazurka_explore::{self as explore, Algorithm, Beginning, Limits, Need};
+use mazurka_explore::{self as explore, Algorithm, Limits, Need};
 use mazurka_native::driver::{
     BuildError, Built, Driver, Request as Sources, Unit, build, compile_as_asked, is_made_by_build,
 };
@@ -284,9 +284,8 @@ impl Target for NativeTarget {
         }
         let mut copies = Copies::of(&self.program, options);
         // Of a search that was done elsewhere the end is left.
-        let workers = if kept.is_some() { 1 } else { workers };
-        let before = kept.map_or_else(Beginning::whole, |kept| kept.before);
-        Some(check_ahead(&self.program, subject, options, workers, watch, before, &mut copies))
+        let workers = if kept.as_ref().is_some_and(|kept| kept.keeper.is_none()) { 1 } else { workers };
+        Some(check_ahead(&self.program, subject, options, workers, watch, kept, &mut copies))
     }
 
     fn left_out(&self) -> Option<String> {

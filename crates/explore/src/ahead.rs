@@ -6,6 +6,13 @@
 //! same: a [`Crew`] says whether that is so. If not, or if whoever explored it died, or if the item ends the
 //! search, then it is explored here. So the result is that of one worker, whatever the others do; they can only
 //! make it come sooner.
+//!
+//! What this process knows of the program, and how it came to know it, is a matter of what it explored and took up, in
+//! which order. A search that is kept ([`Ledger`]) keeps that too, so that another process can do the same again. There
+//! all items but the first are explored by others: to take up again what somebody learned costs nothing, and to explore
+//! an item again costs what it cost.
+
+mod step;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -14,11 +21,12 @@ use std::time::{Duration, Instant};
 use mazurka_program::{Program, Run};
 use mazurka_trace::Trace;
 
+use self::step::Step;
 use crate::item::explore_item;
-use crate::jobs::PAUSE;
+use crate::jobs::{NOT_AGAIN, PAUSE, left_of};
 use crate::{
-    Beginning, Counts, DoneItem, Ending, Explored, Item, ItemPlace, ItemSizes, Jobs, Monitor, NotExhaustive,
-    OpenItem, Options, Stopped, Summary,
+    Beginning, Counts, DoneItem, Ending, Explored, FoundOut, Item, ItemPlace, ItemSizes, Jobs, Ledger,
+    Monitor, NotExhaustive, OpenItem, Options, Stopped, Summary,
 };
 
 /// How the search is cut, but for the first item.
@@ -33,15 +41,29 @@ pub trait Crew<M> {
     /// Waits until somebody is done, no longer than so long. Gives who is.
     fn wait(&mut self, most: Duration) -> Vec<Ahead<M>>;
 
-    /// The search has come to an item that somebody has explored. Says whether it would have come to the same
-    /// here, with all that is known of the program by now; then what was learned on the way is known here too.
-    fn take_up(&mut self, place: &ItemPlace) -> bool;
+    /// The search has come to an item that somebody has explored. If it would have come to the same here, with
+    /// all that is known of the program by now, then what was learned on the way is known here too.
+    fn take_up(&mut self, place: &ItemPlace) -> TakenUp;
+
+    /// Comes to know what another process took up that knew then what is known here now. Says whether that is so.
+    fn know(&mut self, learned: &[u8]) -> bool;
 
     /// Nothing is wanted of an item, whoever is at it.
     fn give_up(&mut self, place: &ItemPlace);
 
     /// Whether something was found out here for which the search has to be begun again.
     fn has_news(&self) -> bool;
+}
+
+/// Whether what somebody found in an item is what the search would have found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TakenUp {
+    /// It is, and nothing was learned in it.
+    Known,
+    /// It is, and this was learned in it.
+    Learned(Vec<u8>),
+    /// It can't be told: the item has to be explored here.
+    Refused,
 }
 
 /// An item that somebody is done with.
@@ -67,26 +89,45 @@ enum State<M> {
 }
 
 /// Runs a program under `wake-up`, with others who explore items ahead, from what was done before: all that comes
-/// before the items that are left.
+/// before the items that are left. If there is a ledger, it is told of what is done.
 pub fn explore_ahead<P: Program, M: Monitor<P::Run>>(
     program: &P,
     options: &Options,
     jobs: Jobs<'_, M>,
     mut beginning: Beginning<M>,
     crew: &mut dyn Crew<M>,
+    ledger: Option<&mut dyn Ledger<M>>,
 ) -> Summary {
-    let (started, limit) = (Instant::now(), options.limits.time);
-    let mut search = Search { program, options, jobs, crew, started, waiting: BTreeMap::new(), begun: 0 };
-    loop {
-        let mut summary = search.run(beginning);
-        if !search.crew.has_news() {
-            // That says to the program that the search is over.
+    let started = Instant::now();
+    let (waiting, begun, found_in) = (BTreeMap::new(), 0, None);
+    // As short-lived as all else.
+    let ledger = ledger.map(|ledger| ledger as &mut dyn Ledger<M>);
+    let mut search = Search { program, options, jobs, crew, ledger, started, waiting, begun, found_in };
+    for known in std::mem::take(&mut beginning.found_out) {
+        if let Err(summary) = search.find_out(known) {
             program.begin_again();
+            return *summary;
+        }
+    }
+    loop {
+        let (mut summary, goes_on) = match search.recall(beginning.done) {
+            Ok(total) => {
+                let summary = search.run(total, beginning.open);
+                (summary, search.crew.has_news())
+            }
+            Err(summary) => (*summary, false),
+        };
+        // That says to the program that the search is over, if it does not go on.
+        program.begin_again();
+        if !goes_on {
             return summary;
         }
-        program.begin_again();
-        if let Some(most) = limit.filter(|most| started.elapsed() >= *most) {
+        if let Some(most) = options.limits.time.filter(|most| search.started.elapsed() >= *most) {
             summary.not_exhaustive = Some(NotExhaustive::Time(most));
+            return summary;
+        }
+        if let Err(why) = search.keep_beginning() {
+            summary.not_exhaustive = Some(NotExhaustive::NotKept(why));
             return summary;
         }
         (search.jobs.begin_again)();
@@ -99,11 +140,15 @@ struct Search<'a, 'j, P, M> {
     options: &'a Options,
     jobs: Jobs<'j, M>,
     crew: &'a mut dyn Crew<M>,
+    /// Who keeps what is done, if somebody does.
+    ledger: Option<&'a mut dyn Ledger<M>>,
     started: Instant,
     /// The items that the search has not come to. The first one is next.
     waiting: BTreeMap<ItemPlace, Waiting<M>>,
     /// How many of them somebody is at.
     begun: usize,
+    /// The item in which there was news.
+    found_in: Option<OpenItem>,
 }
 
 /// What the search has found so far.
@@ -113,33 +158,91 @@ struct Total {
     behind: f64,
 }
 
-impl<P: Program, M: Monitor<P::Run>> Search<'_, '_, P, M> {
-    /// One beginning of the search. If there is news in the end, what was found is void. What was found out before, the
-    /// program knows already.
-    fn run(&mut self, Beginning { found_out: _, open, done }: Beginning<M>) -> Summary {
+impl Total {
+    fn new() -> Total {
         let summary = Summary { counts: Counts::default(), not_exhaustive: None, broken: None, note: None };
-        let mut total = Total { summary, behind: 0.0 };
-        for DoneItem { share, summary, monitor, .. } in done {
+        Total { summary, behind: 0.0 }
+    }
+
+    /// The search ends here, which is the first thing to say of it.
+    fn end(&mut self, why: NotExhaustive) -> ControlFlow<()> {
+        self.summary.not_exhaustive = Some(why);
+        ControlFlow::Break(())
+    }
+}
+
+impl<P: Program, M: Monitor<P::Run>> Search<'_, '_, P, M> {
+    /// Finds out again what was found out before. If that can't be done, the summary says why.
+    fn find_out(&mut self, FoundOut { learned, item }: FoundOut) -> Result<(), Box<Summary>> {
+        let mut total = Total::new();
+        if let ControlFlow::Break(why) = self.know(&learned, &total) {
+            let _ = total.end(why);
+            return Err(Box::new(total.summary));
+        }
+        let most = most_of(self.options, &item.place);
+        let Explored { summary, .. } = self.explore_again(item.item, most, &total);
+        if self.crew.has_news() {
+            self.program.begin_again();
+            return Ok(());
+        }
+        let _ = total.end(summary.not_exhaustive.unwrap_or_else(not_again));
+        Err(Box::new(total.summary))
+    }
+
+    /// What was found before, of which this process comes to know what was learned. If it can't, the summary says why.
+    fn recall(&mut self, done: Vec<DoneItem<M>>) -> Result<Total, Box<Summary>> {
+        let mut total = Total::new();
+        for DoneItem { share, summary, monitor, learned, .. } in done {
             total.behind += share;
             total.summary.add(summary);
             (self.jobs.collect)(monitor);
+            if let ControlFlow::Break(why) = self.know(&learned, &total) {
+                let _ = total.end(why);
+                return Err(Box::new(total.summary));
+            }
         }
-        open.into_iter().for_each(|OpenItem { place, item, share }| self.leave(place, item, share));
+        // To do again what was done is no part of what there is time for: else who is ended again and again gets no
+        // further.
+        self.started = Instant::now();
+        Ok(total)
+    }
+
+    /// Comes to know what another process learned, by the steps by which it did. Breaks if that can't be done.
+    fn know(&mut self, learned: &[Vec<u8>], total: &Total) -> ControlFlow<NotExhaustive> {
+        for step in learned {
+            if (self.jobs.watch)(&total.summary.counts, total.behind).is_break() {
+                return ControlFlow::Break(NotExhaustive::Stopped);
+            }
+            match Step::decoded(step) {
+                Some(Step::TakenUp(learned)) if self.crew.know(&learned) => {}
+                Some(Step::Explored { item, most }) => {
+                    let Explored { summary, is_over, .. } = self.explore_again(item, most, total);
+                    if is_over || self.crew.has_news() {
+                        return ControlFlow::Break(summary.not_exhaustive.unwrap_or_else(not_again));
+                    }
+                }
+                _ => return ControlFlow::Break(not_again()),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The search begins again, because of news.
+    fn keep_beginning(&mut self) -> Result<(), String> {
+        let found_in = self.found_in.take();
+        self.ledger.as_mut().map_or(Ok(()), |ledger| ledger.begin_again(found_in.as_ref()))
+    }
+
+    /// One beginning of the search, behind what was found before. If there is news in the end, what was found is void.
+    fn run(&mut self, mut total: Total, open: Vec<OpenItem>) -> Summary {
+        self.leave(open);
         while let Some((place, next)) = self.waiting.pop_first() {
             let Waiting { item, share, state } = next;
             let goes_on = match state {
-                State::Found(Some(found)) if self.crew.take_up(&place) => {
-                    let (explored, monitor) = *found;
-                    total.behind += own_share(share, &explored.rest);
-                    total.summary.add(explored.summary);
-                    (self.jobs.collect)(monitor);
-                    ControlFlow::Continue(())
+                State::Found(found) => self.come_to(OpenItem { place, item, share }, found, &mut total),
+                State::Left if self.is_for_us(&place) => {
+                    self.explore_here(OpenItem { place, item, share }, &mut total)
                 }
-                State::Found(_) => {
-                    self.forget_within(&place);
-                    self.explore_here(place, item, share, &mut total)
-                }
-                State::Left if self.is_alone() => self.explore_here(place, item, share, &mut total),
                 state => {
                     self.waiting.insert(place, Waiting { item, share, state });
                     self.begin_some();
@@ -154,23 +257,53 @@ impl<P: Program, M: Monitor<P::Run>> Search<'_, '_, P, M> {
         total.summary
     }
 
-    /// Adds an item.
-    fn leave(&mut self, place: ItemPlace, item: Item, share: f64) {
-        self.waiting.insert(place, Waiting { item, share, state: State::Left });
+    /// Takes up what somebody found in an item, or explores it here.
+    fn come_to(
+        &mut self,
+        item: OpenItem,
+        found: Option<Box<(Explored, M)>>,
+        total: &mut Total,
+    ) -> ControlFlow<()> {
+        let taken_up = match found {
+            None => None,
+            Some(found) => match self.crew.take_up(&item.place) {
+                TakenUp::Refused => None,
+                TakenUp::Known => Some((found, Vec::new())),
+                TakenUp::Learned(learned) => Some((found, vec![Step::TakenUp(learned).encoded()])),
+            },
+        };
+        let Some((found, learned)) = taken_up else {
+            self.forget_within(&item.place);
+            return self.explore_here(item, total);
+        };
+        let (Explored { summary, rest, .. }, monitor) = *found;
+        let OpenItem { place, share, .. } = item;
+        let (share, left) = left_of(&place, share, rest.parts(SIZES.parts));
+        self.count(DoneItem { place, share, summary, monitor, learned }, &left, total)
     }
 
-    /// Adds what is left of an item.
-    fn leave_rest(&mut self, place: &ItemPlace, share: f64, rest: &Item) {
-        let parts = rest.parts(SIZES.parts);
-        let share = share / (1 + parts.len()) as f64;
-        for (number, item) in parts.into_iter().enumerate() {
-            self.leave([&place[..], &[number as u32]].concat(), item, share);
+    /// An item is done, and leaves these behind.
+    fn count(&mut self, done: DoneItem<M>, left: &[OpenItem], total: &mut Total) -> ControlFlow<()> {
+        let kept = self.ledger.as_mut().map_or(Ok(()), |ledger| ledger.commit(&done, left));
+        total.behind += done.share;
+        total.summary.add(done.summary);
+        (self.jobs.collect)(done.monitor);
+        kept.map_or_else(|why| total.end(NotExhaustive::NotKept(why)), ControlFlow::Continue)
+    }
+
+    /// Adds items.
+    fn leave(&mut self, items: Vec<OpenItem>) {
+        let waiting = |OpenItem { place, item, share }| (place, Waiting { item, share, state: State::Left });
+        self.waiting.extend(items.into_iter().map(waiting));
+    }
+
+    /// Whether this process is to explore the next item itself: there is nobody else, or nothing else to do. Of a
+    /// search that is kept the others explore all but the first, by which most becomes known that is.
+    fn is_for_us(&self, place: &ItemPlace) -> bool {
+        match self.ledger {
+            Some(_) => place.is_empty() || self.jobs.workers == 0,
+            None => self.jobs.workers < 2 || self.waiting.is_empty(),
         }
-    }
-
-    /// Whether the next item is for this process: there is nobody else, or nothing else to do.
-    fn is_alone(&self) -> bool {
-        self.jobs.workers < 2 || self.waiting.is_empty()
     }
 
     /// Has the others begin with the first items that are left. Behind one that may end the search there is
@@ -210,7 +343,7 @@ impl<P: Program, M: Monitor<P::Run>> Search<'_, '_, P, M> {
             // What ends the search is explored here.
             waiting.state = State::Found(found.filter(|(explored, _)| !explored.is_over).map(Box::new));
             if let (State::Found(Some(_)), Some(rest)) = (&waiting.state, rest) {
-                self.leave_rest(&place, share, &rest);
+                self.leave(left_of(&place, share, rest.parts(SIZES.parts)).1);
             }
         }
         let goes_on = (self.jobs.watch)(&total.summary.counts, total.behind);
@@ -233,43 +366,59 @@ impl<P: Program, M: Monitor<P::Run>> Search<'_, '_, P, M> {
     }
 
     /// Explores an item in this process. Breaks if the search is over, or has to be begun again.
-    fn explore_here(
-        &mut self,
-        place: ItemPlace,
-        item: Item,
-        share: f64,
-        total: &mut Total,
-    ) -> ControlFlow<()> {
-        let limit = self.options.limits.time;
-        let mut options = *self.options;
-        options.limits.time = limit.map(|most| most.saturating_sub(self.started.elapsed()));
-        let most = most_of(self.options, &place);
-        let (watch, counts, behind) = (&mut *self.jobs.watch, total.summary.counts, total.behind);
-        let mut monitor = Here { monitor: (self.jobs.monitor)(), watch, counts, behind, share };
-        let explored = explore_item(self.program, item, most, &options, &mut monitor);
-        let monitor = monitor.monitor;
-        let Explored { mut summary, is_over, rest } = explored;
+    fn explore_here(&mut self, open: OpenItem, total: &mut Total) -> ControlFlow<()> {
+        let most = most_of(self.options, &open.place);
+        let (explored, monitor) = self.explore(open.item.clone(), most, open.share, total);
+        let Explored { summary, is_over, rest } = explored;
         if self.crew.has_news() {
+            self.found_in = Some(open);
             return ControlFlow::Break(());
         }
-        if let (Some(NotExhaustive::Time(left)), Some(most)) = (&mut summary.not_exhaustive, limit) {
-            *left = most;
-        }
+        let OpenItem { place, item, share } = open;
+        let (share, left) = left_of(&place, share, rest.parts(SIZES.parts));
         if is_over {
             // What ends a search says more than what was missed on the way.
             total.summary.not_exhaustive = None;
+            total.behind += share;
+            total.summary.add(summary);
+            (self.jobs.collect)(monitor);
+            return ControlFlow::Break(());
         }
-        total.behind += own_share(share, &rest);
-        total.summary.add(summary);
-        (self.jobs.collect)(monitor);
-        self.leave_rest(&place, share, &rest);
-        if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let learned = vec![Step::Explored { item, most }.encoded()];
+        let goes_on = self.count(DoneItem { place, share, summary, monitor, learned }, &left, total);
+        self.leave(left);
+        goes_on
+    }
+
+    /// Explores an item in this process, beside what is counted already.
+    fn explore(&mut self, item: Item, most: u64, share: f64, total: &Total) -> (Explored, M) {
+        let (program, mut options, limit) = (self.program, *self.options, self.options.limits.time);
+        options.limits.time = limit.map(|most| most.saturating_sub(self.started.elapsed()));
+        let mut monitor = self.here(total, Some(share));
+        let mut explored = explore_item(program, item, most, &options, &mut monitor);
+        let monitor = monitor.monitor;
+        if let (Some(NotExhaustive::Time(left)), Some(most)) = (&mut explored.summary.not_exhaustive, limit) {
+            *left = most;
+        }
+        (explored, monitor)
+    }
+
+    /// Explores an item whose executions are counted already.
+    fn explore_again(&mut self, item: Item, most: u64, total: &Total) -> Explored {
+        let (program, mut options) = (self.program, *self.options);
+        options.limits.time = None;
+        explore_item(program, item, most, &options, &mut self.here(total, None))
+    }
+
+    fn here(&mut self, Total { summary, behind }: &Total, share: Option<f64>) -> Here<'_, M> {
+        let (watch, counts) = (&mut *self.jobs.watch, summary.counts);
+        Here { monitor: (self.jobs.monitor)(), watch, counts, behind: *behind, share }
     }
 }
 
-/// The share of the search that is behind us with an item of which this is left.
-fn own_share(share: f64, rest: &Item) -> f64 {
-    share / (1 + rest.schedules.len().min(SIZES.parts)) as f64
+/// What is said of a program that does other things in another process.
+fn not_again() -> NotExhaustive {
+    NotExhaustive::NotKept(NOT_AGAIN.to_owned())
 }
 
 /// For how many executions an item is explored.
@@ -289,7 +438,8 @@ struct Here<'a, M> {
     /// What was counted before, and the share of the search that is behind us.
     counts: Counts,
     behind: f64,
-    share: f64,
+    /// The item's own; none if it is counted already.
+    share: Option<f64>,
 }
 
 impl<R: Run, M: Monitor<R>> Monitor<R> for Here<'_, M> {
@@ -307,8 +457,10 @@ impl<R: Run, M: Monitor<R>> Monitor<R> for Here<'_, M> {
 
     fn progress(&mut self, counts: &Counts, share: f64) -> ControlFlow<()> {
         let mut sum = Summary { counts: self.counts, not_exhaustive: None, broken: None, note: None };
-        sum.add(Summary { counts: *counts, not_exhaustive: None, broken: None, note: None });
-        (self.watch)(&sum.counts, self.behind + share * self.share)?;
+        if self.share.is_some() {
+            sum.add(Summary { counts: *counts, not_exhaustive: None, broken: None, note: None });
+        }
+        (self.watch)(&sum.counts, self.behind + share * self.share.unwrap_or(0.0))?;
         self.monitor.progress(counts, share)
     }
 }

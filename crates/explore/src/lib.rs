@@ -35,7 +35,7 @@ mod wake_up;
 mod wakeup;
 mod walk;
 
-pub use ahead::{Ahead, Crew, explore_ahead};
+pub use ahead::{Ahead, Crew, TakenUp, explore_ahead};
 pub use data_centric::architecture::{Architecture, Edge, Link, Reduction, Use};
 pub use explore::{Ending, Monitor, NoMonitor, explore};
 pub use item::{Explored, Item, explore_item};

@@ -131,6 +131,16 @@ impl Journal {
         Ok(journal)
     }
 
+    /// What the search of a journal is, whoever has it.
+    ///
+    /// # Errors
+    /// If it is none, or can't be read.
+    pub fn header_of(path: &Path) -> Result<Header, JournalError> {
+        let bytes = doing("opened", std::fs::read(path))?;
+        let mut rest = after_magic(&bytes)?;
+        take_frame(&mut rest).and_then(Header::decoded).ok_or(JournalError::NotAJournal)
+    }
+
     /// Opens a journal to go on with it.
     ///
     /// # Errors

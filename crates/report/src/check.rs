@@ -5,13 +5,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use mazurka_explore::{
-    Algorithm, Beginning, Counts, Crew, Explored, Item, Jobs, Monitor, NoMonitor, NotExhaustive, Options,
-    Summary, explore, explore_ahead, explore_item, explore_jobs, explore_jobs_from,
+    Algorithm, Beginning, Counts, Crew, Explored, Item, Jobs, Ledger, Monitor, NoMonitor, NotExhaustive,
+    Options, Summary, explore, explore_ahead, explore_item, explore_jobs, explore_jobs_from,
 };
 use mazurka_program::{Explain, Failure, FailureKind, Program, Schedule};
 
 use crate::collect::{Both, Collected, Collector, DistinctFailure, PartCollector, Watch, same};
-use crate::kept::{Collectors, Kept, Teller, collectors};
+use crate::kept::{Collectors, Kept, NothingMore, Teller, collectors};
 use crate::replay::{Misfit, Replay, ReplayEnd, ReplayFailure, replay};
 use crate::report::{Counterexample, Method, Report, Subject};
 use crate::text::counted;
@@ -101,7 +101,8 @@ pub fn check_kept<P: Program<Run: Explain> + Send + Sync>(
     watch: &mut Watch<'_>,
     kept: Kept<'_>,
 ) -> Result<Report, InternalError> {
-    let (before, mut keeper) = (collectors(kept.before), Teller(kept.keeper));
+    let (before, mut nobody) = (collectors(kept.before), NothingMore);
+    let mut keeper = Teller(kept.keeper.unwrap_or(&mut nobody));
     let search =
         |jobs: Jobs<'_, PartCollector>| explore_jobs_from(program, options, jobs, before, &mut keeper);
     let searched = searched(options, workers, watch, search);
@@ -109,7 +110,7 @@ pub fn check_kept<P: Program<Run: Explain> + Send + Sync>(
 }
 
 /// As [`check_jobs`] by `wake-up`, of a program that runs on one thread: with others who explore parts of the search
-/// ahead, and from what was done before.
+/// ahead, and from what was done before; if somebody keeps what is done, they are told.
 ///
 /// # Errors
 /// As [`check()`].
@@ -119,12 +120,17 @@ pub fn check_ahead<P: Program<Run: Explain>>(
     options: &Options,
     workers: usize,
     watch: &mut Watch<'_>,
-    before: Beginning<Collected>,
+    kept: Option<Kept<'_>>,
     crew: &mut dyn Crew<Collected>,
 ) -> Result<Report, InternalError> {
-    let before = collectors(before);
+    let (before, keeper) = match kept {
+        Some(Kept { before, keeper }) => (before, keeper),
+        None => (Beginning::whole(), None),
+    };
+    let (before, mut crew, mut teller) = (collectors(before), Collectors(crew), keeper.map(Teller));
+    let ledger = teller.as_mut().map(|teller| teller as &mut dyn Ledger<PartCollector>);
     let search =
-        |jobs: Jobs<'_, PartCollector>| explore_ahead(program, options, jobs, before, &mut Collectors(crew));
+        |jobs: Jobs<'_, PartCollector>| explore_ahead(program, options, jobs, before, &mut crew, ledger);
     let searched = searched(options, workers, watch, search);
     told(program, subject, Algorithm::WakeUp, options, searched)
 }

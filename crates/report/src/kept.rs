@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mazurka_explore::{Ahead, Beginning, Crew, DoneItem, Item, ItemPlace, Ledger, OpenItem};
+use mazurka_explore::{Ahead, Beginning, Crew, DoneItem, Item, ItemPlace, Ledger, OpenItem, TakenUp};
 
 use crate::collect::{Collected, PartCollector};
 
@@ -13,8 +13,24 @@ pub type Part = DoneItem<Collected>;
 pub struct Kept<'a> {
     /// What was done before, and what is left.
     pub before: Beginning<Collected>,
-    /// Who is told of more.
-    pub keeper: &'a mut dyn Ledger<Collected>,
+    /// Who is told of more; nobody of a search that was done elsewhere, of which nothing is left but to meet its end
+    /// again.
+    pub keeper: Option<&'a mut dyn Ledger<Collected>>,
+}
+
+/// Who is told that there is more, where nothing should be.
+pub(crate) struct NothingMore;
+
+impl Ledger<Collected> for NothingMore {
+    fn commit(&mut self, _: &Part, _: &[OpenItem]) -> Result<(), String> {
+        Err("a worker met what ends the search, and it was not met again here: the program did not do again what it had \
+             done"
+            .to_owned())
+    }
+
+    fn begin_again(&mut self, _: Option<&OpenItem>) -> Result<(), String> {
+        Err("something was found out about the program here that no worker had found out".to_owned())
+    }
 }
 
 /// Tells a keeper what the collectors of items have collected.
@@ -47,8 +63,12 @@ impl Crew<PartCollector> for Collectors<'_> {
         self.0.wait(most).into_iter().map(collector).collect()
     }
 
-    fn take_up(&mut self, place: &ItemPlace) -> bool {
+    fn take_up(&mut self, place: &ItemPlace) -> TakenUp {
         self.0.take_up(place)
+    }
+
+    fn know(&mut self, learned: &[u8]) -> bool {
+        self.0.know(learned)
     }
 
     fn give_up(&mut self, place: &ItemPlace) {

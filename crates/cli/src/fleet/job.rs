@@ -10,25 +10,18 @@ use mazurka_fleet::{Search, StoreError, hash};
 use mazurka_journal::Header;
 use mazurka_ledger::encoding;
 use mazurka_native::isolation::file_in_memory;
-use mazurka_native::libraries;
-use mazurka_native::runtime::Native;
 
 use super::child::Child;
 use super::protocol::{Answer, Ask};
 use crate::args::{CheckArgs, ResumeArgs, TalkArgs};
 use crate::error::CommandError;
 use crate::front_end::{AnyTarget, FRONT_ENDS, FrontEnd, Loaded, MachineCode, Request};
-use crate::journal;
+use crate::machine_code::OBJECT;
 use crate::native::Worker;
+use crate::{journal, machine_code};
 
 /// The word for searches that the worker's own user of the database has begun.
 const OURS: &str = "any-of-this-user";
-
-/// The fields of a header that machine code has: the hash of the object, the libraries beside it, and where all
-/// that is in memory.
-const OBJECT: &str = "object";
-const LIBRARIES: &str = "libraries";
-const LAYOUT: &str = "layout";
 
 /// What is said of a program that can't be loaded, and how often that is tried.
 const DIES: &str = "the process in which its program is loaded dies";
@@ -195,32 +188,10 @@ impl Job {
         };
         super::refuse_stories(&target.executions())?;
         if let Some(code) = target.machine_code() {
-            self.refuse_other_machines(code.program)?;
+            machine_code::refuse_elsewhere(&self.header, code.program)?;
         }
         let options = options(&*target, &arguments);
         Ok((target, options))
-    }
-
-    /// Complains if the program is not what it is where the search was begun.
-    fn refuse_other_machines(&self, program: &Native) -> Result<(), CommandError> {
-        let (theirs, ours) = (self.header.get(LIBRARIES).unwrap_or_default(), libraries());
-        if let Some(line) = theirs.lines().find(|line| !ours.lines().any(|other| other == *line)) {
-            let name = line.split(' ').next().unwrap_or_default();
-            let here = ours.lines().find(|other| other.starts_with(&format!("{name} ")));
-            return Err(CommandError::unsupported(format!(
-                "it was begun with another {name} than there is here ({line} there, {} here): run it where the C library \
-                 is the same",
-                here.unwrap_or("none")
-            )));
-        }
-        let (theirs, ours) = (self.header.get(LAYOUT).unwrap_or_default(), program.layout());
-        if theirs != ours {
-            return Err(CommandError::unsupported(format!(
-                "its program is at other addresses here than where it was begun ({theirs} there, {ours} here): run it \
-                 where the build of mazurka, the kernel and the limit of the stack (ulimit -s) are the same"
-            )));
-        }
-        Ok(())
     }
 
     /// The same, knowing what was found out before.
@@ -259,9 +230,7 @@ pub fn with_machine_code(
 ) -> Result<(Header, String, Vec<u8>), CommandError> {
     let bytes = std::fs::read(code.object).map_err(CommandError::internal)?;
     let object = hash(&bytes);
-    let header =
-        header.with(OBJECT, &*object).with(LIBRARIES, libraries()).with(LAYOUT, code.program.layout());
-    Ok((header, object, bytes))
+    Ok((machine_code::told(header, code.program, &object), object, bytes))
 }
 
 /// How a program is searched by workers. What a search may take of time is the affair of who waits for it.

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use mazurka_explore::{Beginning, Counts, Ledger, NotExhaustive, OpenItem, Options, Summary};
+use mazurka_explore::{Beginning, Counts, NotExhaustive, OpenItem, Options, Summary};
 use mazurka_fleet::{Address, Look, Remains, SearchId, Store, hash};
 use mazurka_journal::Header;
 use mazurka_ledger::encoding;
@@ -243,7 +243,7 @@ impl Waiter<'_> {
         }
         let before = beginning(remains, &waited)?;
         let Waiter { store, search, begun, .. } = self;
-        let kept = Kept { header, keeper: Box::new(NothingMore), before };
+        let kept = Kept { header, keeper: None, before };
         Ok((kept, Elsewhere { store, search, begun, is_over }))
     }
 
@@ -420,21 +420,6 @@ fn not_looked_at(place: Vec<u32>, why: NotExhaustive) -> Part {
     let counts = Counts::default();
     let summary = Summary { counts, not_exhaustive: Some(why), broken: None, note: None };
     Part { place, share: 0.0, summary, monitor: Collected::default(), learned: Vec::new() }
-}
-
-/// Nothing is to be done here but to meet the end of the search again.
-struct NothingMore;
-
-impl Ledger<Collected> for NothingMore {
-    fn commit(&mut self, _: &Part, _: &[OpenItem]) -> Result<(), String> {
-        Err("a worker met what ends the search, and it was not met again here: the program did not do again what it had \
-             done"
-            .to_owned())
-    }
-
-    fn begin_again(&mut self, _: Option<&OpenItem>) -> Result<(), String> {
-        Err("something was found out about the program here that no worker had found out".to_owned())
-    }
 }
 
 #[cfg(test)]

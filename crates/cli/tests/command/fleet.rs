@@ -10,9 +10,9 @@ use mazurka_fleet::{Beat, Exchange, Heard, Lease, Left, Outcome as Came, Said, S
 use mazurka_journal::Header;
 use serde_json::Value;
 
-use crate::fleet_compiled::COMPILED;
 use crate::journal::{CASES, Case, Random, Report, report};
 use crate::json::object;
+use crate::native_journal::COMPILED;
 use crate::postgres::Server;
 use crate::{Outcome, Place};
 

@@ -11,53 +11,9 @@ use crate::Place;
 use crate::fleet::{Crew, Subject, Trouble, Waiting, disturbed, status, told, until};
 use crate::journal::{Case, Random, report};
 use crate::native_jobs::copies_of;
+use crate::native_journal::{COMPILED, COUNTERS, LONGER};
 use crate::native_leftovers::send;
 use crate::postgres::Server;
-
-/// Three threads that count, in 34,650 orders.
-const COUNTERS: &str = "#include <pthread.h>\n#include <stdatomic.h>
-atomic_int x;
-static void *work(void *p) { for (long i = 0; i < (long)p; i++) atomic_fetch_add(&x, 1); return 0; }
-int main(void) {
-  pthread_t t[3];
-  for (long i = 0; i < 3; i++) pthread_create(&t[i], 0, work, (void *)4);
-  for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
-  return 0;
-}";
-
-/// In few executions only threads touch bytes, create threads, lose memory and make locks on the heap.
-const RARE: &str = include_str!("native_jobs/rare.c");
-
-/// An object of C++, and a failure in one of the last executions.
-const OBJECTS: &str = "#include <atomic>\n#include <thread>\n#include <vector>\n#include <cassert>
-std::atomic<int> x, y;
-int main() {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 3; i++)
-    threads.emplace_back([i] { for (int k = 0; k < 3; k++) { x++; if (i == 2 && k == 0) y = x.load(); } });
-  for (auto &thread : threads) thread.join();
-  assert(y != 1);
-}";
-
-/// As [`crate::journal::CASES`].
-pub static COMPILED: [Case; 6] = [
-    Case { name: "counters", file: "p.c", text: COUNTERS, options: &[] },
-    Case { name: "rare", file: "p.c", text: RARE, options: &["--", "-DK=3", "--races=sc"] },
-    Case {
-        name: "deadlock",
-        file: "p.c",
-        text: RARE,
-        options: &["--", "-DK=3", "-DDEADLOCK=9", "--races=sc"],
-    },
-    Case {
-        name: "failures",
-        file: "p.c",
-        text: RARE,
-        options: &["--keep-going", "--", "-DK=1", "-DFAIL=4", "--races=sc"],
-    },
-    Case { name: "race", file: "p.c", text: RARE, options: &["--keep-going", "--", "-DK=3", "-DRACE=5"] },
-    Case { name: "objects", file: "p.cpp", text: OBJECTS, options: &[] },
-];
 
 fn case(name: &str) -> &'static Case {
     COMPILED.iter().find(|case| case.name == name).unwrap()
@@ -93,7 +49,7 @@ fn workers_and_their_processes_are_killed() {
     }
     // A process that runs the program for a worker dies, and the worker goes on with another.
     let url = server.url();
-    let subject = Subject::new("compiled-killed", case("rare"));
+    let subject = Subject::new("compiled-killed", &LONGER);
     let crew = Crew::new(&subject.place, &url, 2);
     let check = Waiting::new(&subject.place, &subject.on(&["--json", "--on", &url]));
     let mut killed = 0;

@@ -11,6 +11,7 @@ use mazurka_journal::{Header, Journal};
 use serde_json::Value;
 
 use crate::json::check_object;
+use crate::native_journal::COMPILED;
 use crate::{Outcome, Place};
 
 /// 184,756 traces, and no failure.
@@ -84,12 +85,12 @@ pub const CASES: [Case; 8] = [
 ];
 
 /// A search that is killed and resumed.
-struct Victim {
-    place: Place,
-    journal: PathBuf,
+pub struct Victim {
+    pub place: Place,
+    pub journal: PathBuf,
     check: Vec<&'static str>,
     /// What a search that nobody kills says.
-    expected: Report,
+    pub expected: Report,
     takes: Duration,
 }
 
@@ -107,7 +108,7 @@ pub fn report(outcome: &Outcome) -> Report {
 }
 
 impl Victim {
-    fn new(test: &str, case: &Case) -> Victim {
+    pub fn new(test: &str, case: &Case) -> Victim {
         let place = Place::new(&format!("journal-{test}-{}", case.name), case.file, case.text);
         let journal = place.directory.join("journal");
         let check = [&["check", case.file, "--algorithm", "wake-up", "--json"], case.options].concat();
@@ -115,12 +116,12 @@ impl Victim {
         let expected = report(&place.run(&check));
         let takes = started.elapsed();
         let count = |kind: &str| expected.1[kind].as_u64().unwrap_or(0);
-        assert!(count("executions") + count("stopped") > 3000, "{} {}", case.name, expected.1);
+        assert!(count("executions") + count("stopped") > 1000, "{} {}", case.name, expected.1);
         Victim { place, journal, check, expected, takes }
     }
 
     /// The arguments of the next run: the first, or one that goes on, if there is something to go on with.
-    fn arguments<'a>(&'a self, of_run: &[&'a str]) -> Vec<&'a str> {
+    pub fn arguments<'a>(&'a self, of_run: &[&'a str]) -> Vec<&'a str> {
         match std::fs::metadata(&self.journal) {
             Ok(there) if there.len() > 0 => [&["resume", "journal", "--json"], of_run].concat(),
             _ => [&["check", "--journal", "journal"], of_run, &self.check[1..]].concat(),
@@ -138,12 +139,39 @@ impl Victim {
     }
 
     /// The run that nobody kills.
-    fn last(&self) -> Report {
-        report(&self.place.run(&self.arguments(&[])))
+    pub fn last(&self) -> Report {
+        loop {
+            let outcome = self.place.run(&self.arguments(&[]));
+            // The worker of a command that was killed may begin a journal in the moment before it ends.
+            let is_late = |word: &&str| outcome.stderr.contains(word);
+            if !["there is such a file", "another process is writing"].iter().any(is_late) {
+                return report(&outcome);
+            }
+        }
+    }
+
+    /// Kills a search that has done something and not all. It goes on between the look and the kill, so what counts is
+    /// what it has left behind; one that has ended by then is begun anew.
+    pub fn dies_midway(&self, jobs: &str, checkpoint: &str) {
+        for _ in 0..100 {
+            let _ = std::fs::remove_file(&self.journal);
+            let mut command = self.place.command(&self.arguments(&["--jobs", jobs]));
+            command.env("MAZURKA_JOURNAL_CHECKPOINT", checkpoint);
+            let mut run = command.stdout(Stdio::null()).spawn().unwrap();
+            while !self.is_midway() && run.try_wait().unwrap().is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            run.kill().unwrap();
+            run.wait().unwrap();
+            if self.is_midway() {
+                return;
+            }
+        }
+        panic!("{:?} is over before it is seen midway", self.check);
     }
 
     /// Whether something was done, and something was not.
-    fn is_midway(&self) -> bool {
+    pub fn is_midway(&self) -> bool {
         let copy = self.place.directory.join("copy");
         if std::fs::copy(&self.journal, &copy).is_err() {
             return false;
@@ -155,7 +183,7 @@ impl Victim {
     }
 
     /// Kills the search so often and has it end; whether the last kill was between its beginning and its end.
-    fn dies(&self, kills: usize, random: &mut Random) -> bool {
+    pub fn dies(&self, kills: usize, random: &mut Random) -> bool {
         let _ = std::fs::remove_file(&self.journal);
         for _ in 0..kills {
             let micros = random.below(self.takes.as_micros() as u64 / kills as u64 + 1);
@@ -192,16 +220,7 @@ fn a_search_that_is_killed_goes_on() {
 fn a_search_that_is_killed_midway_goes_on() {
     let victim = Victim::new("midway", &CASES[0]);
     for checkpoint in ["3000", "8000000"] {
-        let _ = std::fs::remove_file(&victim.journal);
-        let mut command = victim.place.command(&victim.arguments(&["--jobs", "2"]));
-        command.env("MAZURKA_JOURNAL_CHECKPOINT", checkpoint);
-        let mut run = command.stdout(Stdio::null()).spawn().unwrap();
-        while !victim.is_midway() {
-            assert!(run.try_wait().unwrap().is_none(), "it was over too soon");
-        }
-        run.kill().unwrap();
-        run.wait().unwrap();
-        assert!(victim.is_midway());
+        victim.dies_midway("2", checkpoint);
         assert_eq!(victim.last(), victim.expected);
     }
 }
@@ -212,7 +231,7 @@ fn a_journal_survives_many_kills() {
     let count: usize = std::env::var("MAZURKA_KILLS").map_or(16, |count| count.parse().unwrap());
     let seed = std::process::id().into();
     let mut random = Random(seed);
-    let victims = CASES.each_ref().map(|case| Victim::new("many", case));
+    let victims: Vec<Victim> = CASES.iter().chain(&COMPILED).map(|case| Victim::new("many", case)).collect();
     let (mut killed, mut midway) = (0, 0);
     for number in 0..count {
         let kills = if number % 4 == 3 { 2 + random.below(4) as usize } else { 1 };
@@ -343,10 +362,8 @@ fn what_can_not_be_kept_is_refused() {
     let place = Place::new("journal-refused", "p.maz", PASS);
     let journal = place.directory.join("journal");
     let _ = std::fs::remove_file(&journal);
-    std::fs::write(place.directory.join("p.c"), "int main() { return 0; }").unwrap();
-    let refusals: [(&[&str], &str); 6] = [
+    let refusals: [(&[&str], &str); 5] = [
         (&["p.maz"], "a journal can be kept by --algorithm wake-up only, not by optimal"),
-        (&["p.c", "--algorithm", "wake-up"], "a journal can be kept of .maz and .abs programs only"),
         (
             &["p.maz", "--algorithm", "wake-up", "--max-executions", "3"],
             "--max-executions can't be had beside",

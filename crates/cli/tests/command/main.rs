@@ -25,6 +25,7 @@ mod native_assembly;
 mod native_builds;
 mod native_cxx;
 mod native_jobs;
+mod native_journal;
 mod native_kinds;
 mod native_leftovers;
 mod native_limits;

@@ -148,9 +148,9 @@ pub fn copies_of(worker: u32) -> Vec<u32> {
 #[test]
 fn a_copy_that_is_killed_changes_nothing() {
     let place = Place::new("native-jobs-killed", "unused.c", "");
-    let (file, options) = (file("bench/c/lastzero.c"), ["-DN=12", "--races=sc"]);
+    let (file, options) = (file("bench/c/lastzero.c"), ["-DN=14", "--races=sc"]);
     let expected = run(&place, &file, 1, &[], &options);
-    let arguments = ["check", &file, "--algorithm", "wake-up", "--jobs", "3", "--", "-DN=12", "--races=sc"];
+    let arguments = ["check", &file, "--algorithm", "wake-up", "--jobs", "3", "--", "-DN=14", "--races=sc"];
     let mut command = place.command(&arguments);
     let command = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let worker = worker_of(command.id());
@@ -163,7 +163,7 @@ fn a_copy_that_is_killed_changes_nothing() {
             let _ = std::process::Command::new("kill").args(["-KILL", &copy.to_string()]).output();
             killed += 1;
         }
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(Duration::from_millis(1));
     }
     let output = command.wait_with_output().unwrap();
     assert!(killed > 0, "there was none to kill");

@@ -42,7 +42,7 @@ pub(crate) fn worker_of(command: u32) -> u32 {
             return worker;
         }
         assert!(begin.elapsed() < Duration::from_secs(60), "no worker was started");
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 

@@ -77,7 +77,7 @@ impl Task {
         let report = match (workers, &self.journal) {
             (Some(workers), Some(journal)) => match journal.take_turn() {
                 Ok((mut keeper, before)) => {
-                    let kept = Kept { before, keeper: &mut keeper };
+                    let kept = Kept { before, keeper: Some(&mut keeper) };
                     check_kept(program, subject, &self.options, workers, &mut watch, kept)
                 }
                 Err(why) => Ok(self.nothing(why)),
