@@ -155,7 +155,7 @@ fn what_was_found_out_is_kept() {
 /// The program is known by what it is compiled to, with all that it includes.
 #[test]
 fn what_differs_is_refused() {
-    let place = Place::new("native-journal-differs", "p.c", &format!("#include \"n.h\"\n{COUNTERS}"));
+    let place = Place::new("native-journal-differs", "p.c", format!("#include \"n.h\"\n{COUNTERS}"));
     let _ = fs::remove_file(place.directory.join("journal"));
     let header = place.directory.join("n.h");
     fs::write(&header, "int n = 1;\n").unwrap();
