@@ -115,3 +115,11 @@ impl Outcome {
         }
     }
 }
+
+/// Whether this process ignores SIGINT, and so do those that it starts.
+fn is_interrupt_ignored() -> bool {
+    const SIGINT: u32 = 2;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or("0");
+    u64::from_str_radix(ignored.trim(), 16).unwrap() & 1 << (SIGINT - 1) != 0
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::Place;
+use crate::{Place, is_interrupt_ignored};
 
 /// A program whose search takes long.
 pub(crate) const LONG: &str = "#include <pthread.h>
@@ -62,14 +62,6 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(begin.elapsed() < Duration::from_secs(30), "{what}");
         std::thread::sleep(Duration::from_millis(20));
     }
-}
-
-/// Whether this process ignores SIGINT, and so do those that it starts.
-fn is_interrupt_ignored() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
-    const SIGINT: u32 = 2;
-    u64::from_str_radix(ignored.trim(), 16).unwrap() & 1 << (SIGINT - 1) != 0
 }
 
 #[test]
