@@ -16,8 +16,9 @@
 //! run to its end, which finds further children, here and above. docs/soundness.md has the proof that all are
 //! found. So there is one execution for each class and no other, with two exceptions:
 //! * a process that waits for a location may wait for ever in a class though it could have gone on before,
-//!   where some writes let it go and others hold it back. So a node of such a process has one more child, in
-//!   which it takes no further step. If it turns out that there is no order of its events after which the
+//!   where some writes let it go and others hold it back. Its turn comes when nobody else can go on, or when nobody
+//!   writes that location any more and it can't be held back by what was written. Otherwise its node has one more
+//!   child, in which it takes no further step. If it turns out that there is no order of its events after which the
 //!   process waits, that execution was in vain, and counts as blocked;
 //! * where a program sends messages, goes round and round, or has steps with very many reads, `optimal` does
 //!   the work, and executions of a class that was seen before count as blocked ([`merged`]).
@@ -63,6 +64,8 @@ crate::rules::switches! {
         freeze,
         /// Writes that hold somebody back are noticed; taken out, whoever could go on once can do so for ever.
         hold_back,
+        /// Writes that come later than any that was known are noticed, where somebody relied on there being none.
+        later_writes,
         /// Writes of locations that were taken to be only updated are noticed.
         overwrite,
         /// So are they in steps that are taken aside; taken out, in executions only, which may all have somebody
@@ -119,6 +122,27 @@ pub(crate) fn search(walk: Walk<'_>) -> Summary {
     search.walk.summary()
 }
 
+/// A process that could go on, but might also wait, and so is to be tried last.
+#[derive(Clone, Copy)]
+struct Postponed {
+    process: ProcessId,
+    /// What it waits for.
+    location: Location,
+    /// Whether it was found that it may wait where the search is.
+    is_examined: bool,
+}
+
+/// Whose turn it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Somebody who has not been tried.
+    First,
+    /// Somebody who might have waited, but perhaps can't any more.
+    Postponed,
+    /// Whoever is left: it may go on or wait.
+    Last,
+}
+
 struct ReadsFromSearch<'a> {
     walk: Walk<'a>,
     pasts: Pasts,
@@ -130,8 +154,7 @@ struct ReadsFromSearch<'a> {
     /// The configuration that the search is at.
     cut: Vec<u32>,
     frozen: Vec<Frozen>,
-    /// Processes that could go on but are to be tried last.
-    postponed: Vec<ProcessId>,
+    postponed: Vec<Postponed>,
     /// What is known of locations.
     keys: Keys,
     /// Up to where the trace is that of the execution examined last.
@@ -287,6 +310,8 @@ impl<'a> ReadsFromSearch<'a> {
                 return self.give_up(Unfit::Planned);
             }
         }
+        // To come to where somebody is to wait is no execution yet.
+        self.is_new &= freezes.is_none();
         self.cut = cut;
         ControlFlow::Continue(())
     }
@@ -314,11 +339,16 @@ impl<'a> ReadsFromSearch<'a> {
         let at = self.walk.trace.len() - 1;
         let (run, label) = self.walk.run_and_label();
         self.keys.meet_step(run, label);
+        let index = self.walk.trace.index(at);
+        let is_later = self.keys.note_writes(process, index, self.walk.label());
         self.pasts.enter(&self.walk.trace, self.walk.run.names().len(), &self.keys);
         let is_plain =
             self.reads_what_it_must(at) || self.is_the_same_everywhere(at) && self.touches_one(at).is_some();
         self.plain.push(is_plain);
         self.is_new = true;
+        if is_later && self.walk.options.rules.reads_from.later_writes {
+            return self.begin_again();
+        }
         if !self.walk.stops.is_empty() {
             return self.give_up(Unfit::Rounds);
         }
@@ -346,6 +376,7 @@ impl<'a> ReadsFromSearch<'a> {
     fn reset(&mut self) {
         self.back_to(0);
         self.walk.begin_again();
+        self.keys.forget_conclusions();
         self.stack.clear();
         self.cut.clear();
         self.frozen.clear();
@@ -372,12 +403,8 @@ impl<'a> ReadsFromSearch<'a> {
         self.postponed.clear();
         while !self.walk.too_deep() {
             self.return_to_trace();
-            let ReadsFromSearch { walk, frozen, postponed, .. } = self;
-            let may = |p: ProcessId| frozen.iter().all(|frozen| frozen.process != p);
-            if let Some(process) = walk.pick(|p| may(p) && !postponed.contains(&p)) {
-                self.step_freely(process, false)?;
-            } else if let Some(process) = walk.pick(may) {
-                self.step_freely(process, true)?;
+            if let Some((process, turn)) = self.next_enabled() {
+                self.step_freely(process, turn)?;
             } else {
                 let waiting = match self.next_waiting() {
                     Ok(Some(waiting)) => waiting,
@@ -395,18 +422,49 @@ impl<'a> ReadsFromSearch<'a> {
         ControlFlow::Continue(())
     }
 
+    /// Whose turn it is, if somebody can go on.
+    fn next_enabled(&mut self) -> Option<(ProcessId, Turn)> {
+        let ReadsFromSearch { walk, frozen, postponed, keys, cut, .. } = self;
+        let is_frozen = |p: ProcessId| frozen.iter().any(|frozen| frozen.process == p);
+        let is_postponed = |p: ProcessId| postponed.iter().any(|one| one.process == p);
+        if let Some(process) = walk.pick(|p| !is_frozen(p) && !is_postponed(p)) {
+            return Some((process, Turn::First));
+        }
+        let may_be_told = |one: &Postponed| {
+            !one.is_examined && keys.writes_are_over(one.location, cut, |q| q == one.process || is_frozen(q))
+        };
+        postponed.retain(|one| !is_frozen(one.process));
+        if postponed.iter().any(may_be_told)
+            && let Some(process) =
+                walk.pick(|p| postponed.iter().any(|one| one.process == p && may_be_told(one)))
+        {
+            return Some((process, Turn::Postponed));
+        }
+        walk.pick(|p| !is_frozen(p)).map(|process| (process, Turn::Last))
+    }
+
     /// Takes the step of a process as it comes; if it may wait, only if nobody else can go on.
-    fn step_freely(&mut self, process: ProcessId, may_wait: bool) -> ControlFlow<()> {
+    fn step_freely(&mut self, process: ProcessId, turn: Turn) -> ControlFlow<()> {
         let (depth, alternatives) = (self.walk.trace.len(), self.walk.run.alternatives(process));
         self.take(process, 0)?;
-        let kind = self.kind_of_step(depth)?;
-        if matches!(kind, Some(NodeKind::Waits(_))) && !may_wait {
-            self.back_to(depth);
-            self.walk.counts.events -= 1;
-            self.postponed.push(process);
-            return ControlFlow::Continue(());
+        let mut kind = self.kind_of_step(depth)?;
+        if let Some(NodeKind::Waits(location)) = kind
+            && turn != Turn::Last
+        {
+            let is_examined = turn == Turn::Postponed;
+            if is_examined && self.must_go_on(process, location)? {
+                kind = Some(NodeKind::Reads);
+            } else {
+                self.back_to(depth);
+                self.walk.counts.events -= 1;
+                self.postponed.retain(|one| one.process != process);
+                self.postponed.push(Postponed { process, location, is_examined });
+                return ControlFlow::Continue(());
+            }
         }
-        self.postponed.retain(|&postponed| postponed != process);
+        self.postponed.retain(|one| one.process != process);
+        // Where there are more events they may have other orders.
+        self.postponed.iter_mut().for_each(|one| one.is_examined = false);
         if kind.is_some() || alternatives > 1 {
             let cut = self.cut.clone();
             self.open(process, kind.unwrap_or(NodeKind::Reads), Some(self.pasts.identity(depth)));
@@ -422,6 +480,26 @@ impl<'a> ReadsFromSearch<'a> {
         }
         self.advance(process);
         ControlFlow::Continue(())
+    }
+
+    /// Whether a process that has just gone on does so in all classes above the configuration before: nobody writes what
+    /// it waits for any more, as far as is known, and what is written lets it go in any order.
+    fn must_go_on(&mut self, process: ProcessId, location: Location) -> ControlFlow<(), bool> {
+        let can_be_held_back = match self.can_be_held_back(Frozen { process, location }) {
+            Ok(can_be_held_back) => can_be_held_back,
+            Err(unfit) => {
+                self.give_up(unfit)?;
+                return ControlFlow::Break(());
+            }
+        };
+        if self.is_wrong {
+            return ControlFlow::Break(());
+        }
+        self.return_to_trace();
+        if !can_be_held_back {
+            self.keys.take_for_told(location);
+        }
+        ControlFlow::Continue(!can_be_held_back)
     }
 
     /// The configuration has one more event of a process.

@@ -117,6 +117,8 @@ pub fn broken_builds() -> Vec<BrokenBuild> {
         ReadsFrom "acquire" rules.reads_from.acquire: "a lock is taken next by whoever comes first";
         ReadsFrom "freeze" rules.reads_from.freeze: "nobody waits who could go on";
         ReadsFrom "hold-back" rules.reads_from.hold_back: "whoever could go on once can do so for ever";
+        ReadsFrom "later-writes" rules.reads_from.later_writes:
+            "what nobody was seen to write later nobody writes later";
         ReadsFrom "overwrite" rules.reads_from.overwrite: "what somebody waits to update is taken to be only updated";
         ReadsFrom "overwrite-aside" rules.reads_from.overwrite_aside:
             "what was only updated in the executions so far is taken to be only updated";

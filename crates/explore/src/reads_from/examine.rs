@@ -461,14 +461,41 @@ impl ReadsFromSearch<'_> {
 
     /// From whom a location must have been written last for all who wait for it to go on waiting.
     fn sources_that_hold_back(&mut self, location: Location) -> Result<Vec<Source>, Unfit> {
-        let mut sources = vec![Source::Initial];
-        sources.extend(self.pasts.writers(location).iter().map(|&writer| Source::At(writer)));
-        for frozen in self.frozen.clone() {
-            if frozen.location != location {
-                continue;
+        let waiting: Vec<Frozen> =
+            self.frozen.iter().filter(|one| one.location == location).copied().collect();
+        self.sources_that_keep(&waiting, location)
+    }
+
+    /// Whether the events of the present configuration have an order after which a process that could go on waits.
+    pub(super) fn can_be_held_back(&mut self, waiting: Frozen) -> Result<bool, Unfit> {
+        let Frozen { process, location } = waiting;
+        let cut = self.cut.clone();
+        for source in self.sources_that_keep(&[waiting], location)? {
+            let (known, _) = self.lay_out_with(&cut, None);
+            self.add_step(process, 0, &[(location, source)], &[], None);
+            self.steps.comes_last();
+            self.look(self.steps.len())?;
+            if self.steps.order(known)?.is_some() {
+                return Ok(true);
             }
-            let index = count(&self.cut, frozen.process) + 1;
-            let place = self.place(frozen.process, index, &[frozen]);
+        }
+        Ok(false)
+    }
+
+    /// From whom of the present configuration a location must have been written last for each of some processes to wait
+    /// for it.
+    fn sources_that_keep(&mut self, waiting: &[Frozen], location: Location) -> Result<Vec<Source>, Unfit> {
+        let trace = &self.walk.trace;
+        let is_within = |writer: &&u32| {
+            let at = **writer as usize;
+            trace.index(at) <= count(&self.cut, trace.process(at))
+        };
+        let writers = self.pasts.writers(location).iter().filter(is_within);
+        let mut sources = vec![Source::Initial];
+        sources.extend(writers.map(|&writer| Source::At(writer)));
+        for &one in waiting {
+            let index = count(&self.cut, one.process) + 1;
+            let place = self.place(one.process, index, &[one]);
             let mut left = Vec::new();
             for source in sources {
                 let wanted = Wanted { place, without: &[], pinned: smallvec![(location, source)], new: None };

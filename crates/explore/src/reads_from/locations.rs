@@ -11,10 +11,14 @@ use std::sync::Arc;
 use mazurka_program::{Access, AccessKind, Label, Location, LocationName, ProcessId, Run};
 use smallvec::SmallVec;
 
+use super::count;
 use super::past::{AsItIs, Identity, mix};
 
+/// So often the last writes of a location may turn out not to be the last; then nobody relies on them any more.
+const MOST_MISTAKES: u8 = 8;
+
 /// What is known of a location, and what was concluded from the contrary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Known {
     /// Somebody writes it without reading it.
     pub is_overwritten: bool,
@@ -22,19 +26,57 @@ pub(super) struct Known {
     /// Somebody writes it so that it keeps a process waiting.
     pub holds_back: bool,
     pub is_taken_to_let_go: bool,
+    /// Which event of each process, by its key, was the last that was seen to write it.
+    last_writes: SmallVec<[(Identity, u32); 2]>,
+    /// Nobody is taken to write it after these events.
+    is_taken_for_told: bool,
+    /// How often somebody did.
+    mistakes: u8,
 }
 
 impl Known {
-    fn join(&mut self, other: Known) {
+    /// Adds what another part of the search knows and has concluded. Whether something was concluded from the contrary
+    /// of what is known.
+    fn join(&mut self, other: &Known) -> bool {
+        let is_told = |known: &Known, events: &Known| {
+            !known.is_taken_for_told
+                || events.last_writes.iter().all(|&(key, at)| at <= known.last_write(key))
+        };
+        let is_mistaken = !is_told(self, other) || !is_told(other, self);
         self.is_overwritten |= other.is_overwritten;
         self.is_taken_for_updated |= other.is_taken_for_updated;
         self.holds_back |= other.holds_back;
         self.is_taken_to_let_go |= other.is_taken_to_let_go;
+        self.is_taken_for_told |= other.is_taken_for_told;
+        self.mistakes = self.mistakes.max(other.mistakes).saturating_add(is_mistaken.into());
+        for &(key, at) in &other.last_writes {
+            self.note_write(key, at);
+        }
+        is_mistaken
+            || self.is_taken_for_updated && self.is_overwritten
+            || self.is_taken_to_let_go && self.holds_back
     }
 
-    /// Whether something was concluded from the contrary of what is known.
-    fn is_wrong(self) -> bool {
-        self.is_taken_for_updated && self.is_overwritten || self.is_taken_to_let_go && self.holds_back
+    /// What is known, without what was concluded.
+    fn fact(&self) -> Known {
+        let (is_overwritten, holds_back, mistakes) = (self.is_overwritten, self.holds_back, self.mistakes);
+        let last_writes = self.last_writes.clone();
+        Known { is_overwritten, holds_back, last_writes, mistakes, ..Known::default() }
+    }
+
+    /// The last event of a process that was seen to write the location; 0 if none was.
+    fn last_write(&self, process: Identity) -> u32 {
+        self.last_writes.iter().find(|last| last.0 == process).map_or(0, |last| last.1)
+    }
+
+    /// Notes that an event of a process writes the location; whether none so late was seen to.
+    fn note_write(&mut self, process: Identity, index: u32) -> bool {
+        match self.last_writes.iter_mut().find(|last| last.0 == process) {
+            Some(last) if last.1 >= index => return false,
+            Some(last) => last.1 = index,
+            None => self.last_writes.push((process, index)),
+        }
+        true
     }
 }
 
@@ -46,28 +88,22 @@ impl Knowledge {
     /// Adds what another part of the search knows and has concluded. Whether the two contradict each other.
     pub fn join(&mut self, other: &Knowledge) -> bool {
         let mut is_wrong = false;
-        for (&key, &known) in &other.0 {
-            let own = self.0.entry(key).or_default();
-            own.join(known);
-            is_wrong |= own.is_wrong();
+        for (&key, known) in &other.0 {
+            is_wrong |= self.0.entry(key).or_default().join(known);
         }
         is_wrong
     }
 
     /// What is known, without what was concluded.
     pub fn facts(&self) -> Knowledge {
-        let fact = |(&key, known): (&Identity, &Known)| {
-            let Known { is_overwritten, holds_back, .. } = *known;
-            (key, Known { is_overwritten, holds_back, ..Known::default() })
-        };
-        Knowledge(self.0.iter().map(fact).collect())
+        Knowledge(self.0.iter().map(|(&key, known)| (key, known.fact())).collect())
     }
 }
 
 /// The key of what was not met.
 const NOT_MET: Identity = 0;
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Met {
     key: Identity,
     known: Known,
@@ -127,7 +163,7 @@ impl Keys {
             Some(name) => key_of_location(&name),
             None => key_of(NUMBERS, [location.0.into()].into_iter()),
         };
-        let known = self.before.0.get(&key).copied().unwrap_or_default();
+        let known = self.before.0.get(&key).cloned().unwrap_or_default();
         self.locations[at] = Met { key, known };
     }
 
@@ -161,6 +197,54 @@ impl Keys {
         is_wrong
     }
 
+    /// Notes what an event of a process writes; whether somebody was taken not to write any more.
+    #[inline]
+    pub fn note_writes(&mut self, process: ProcessId, index: u32, label: &Label) -> bool {
+        let mut is_wrong = false;
+        let key = self.process(process);
+        let writes = label.accesses.iter().filter(|access| !access.kind.is_read());
+        for location in writes.flat_map(|access| access.locations()) {
+            let known = self.known(location);
+            if known.note_write(key, index) && known.is_taken_for_told {
+                known.mistakes = known.mistakes.saturating_add(1);
+                is_wrong = true;
+            }
+        }
+        is_wrong
+    }
+
+    /// Whether whoever was seen to write a location has done so for the last time within a cut, or takes no further
+    /// step, as far as is known.
+    pub fn writes_are_over(
+        &self,
+        location: Location,
+        cut: &[u32],
+        stops: impl Fn(ProcessId) -> bool,
+    ) -> bool {
+        let known = &self.locations[location.0 as usize].known;
+        let stopped = |key: Identity| {
+            (0..self.processes.len() as u32)
+                .map(ProcessId)
+                .any(|process| self.process(process) == key && stops(process))
+        };
+        let done = |key: Identity| {
+            let process = self.processes.iter().position(|&own| own == key);
+            process.map_or(0, |process| count(cut, ProcessId(process as u32)))
+        };
+        known.mistakes < MOST_MISTAKES
+            && known.last_writes.iter().all(|&(key, last)| last <= done(key) || stopped(key))
+    }
+
+    /// Notes that somebody relies on nobody writing a location later than was seen.
+    pub fn take_for_told(&mut self, location: Location) {
+        self.known(location).is_taken_for_told = true;
+    }
+
+    /// Nobody relies on what was concluded of locations any more.
+    pub fn forget_conclusions(&mut self) {
+        self.locations.iter_mut().for_each(|met| met.known = met.known.fact());
+    }
+
     /// The locations that somebody writes without reading them.
     pub fn overwritten(&self) -> impl Iterator<Item = Location> {
         let is_overwritten = |(at, met): (usize, &Met)| met.known.is_overwritten.then_some(at as u32);
@@ -169,16 +253,21 @@ impl Keys {
 
     /// All that is known, of those that were met before too.
     pub fn knowledge(&self) -> Knowledge {
+        // What was known before is in what is known of those that are met.
         let mut all = (*self.before).clone();
         for met in self.locations.iter().filter(|met| met.known != Known::default()) {
-            all.0.entry(met.key).or_default().join(met.known);
+            all.0.insert(met.key, met.known.clone());
         }
         all
     }
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        self.processes.capacity() * size_of::<Identity>() + self.locations.capacity() * size_of::<Met>()
+        let spilled =
+            self.locations.iter().map(|met| &met.known.last_writes).filter(|writes| writes.spilled());
+        self.processes.capacity() * size_of::<Identity>()
+            + self.locations.capacity() * size_of::<Met>()
+            + spilled.map(|writes| writes.capacity() * size_of::<(Identity, u32)>()).sum::<usize>()
     }
 }
 
@@ -228,6 +317,28 @@ mod tests {
         let facts = all.facts();
         assert_eq!(facts.0[&5], known(true, false));
         assert!(!facts.clone().join(&part(known(true, false))));
+    }
+
+    #[test]
+    fn a_later_write_contradicts_whoever_relied_on_there_being_none() {
+        let part = |last_writes: &[(Identity, u32)], is_taken_for_told| {
+            let known = Known { last_writes: last_writes.into(), is_taken_for_told, ..Known::default() };
+            Knowledge([(5, known)].into_iter().collect())
+        };
+        let join = |one: &Knowledge, other: &Knowledge| one.clone().join(other);
+        let (early, late) = (part(&[(1, 2)], true), part(&[(1, 3)], false));
+        assert!(join(&early, &late) && join(&late, &early));
+        let other_process = part(&[(1, 2), (2, 1)], false);
+        assert!(join(&early, &other_process) && join(&other_process, &early));
+        assert!(!join(&early, &part(&[(1, 1)], false)));
+        assert!(!join(&part(&[(1, 3)], true), &part(&[(1, 2)], false)));
+        // Who relied on more may learn that there is less, not the other way round.
+        assert!(join(&part(&[(1, 3)], true), &part(&[(1, 2)], true)));
+        // What was seen stays, and that somebody was mistaken.
+        let mut all = early;
+        all.join(&late);
+        let fact = &all.facts().0[&5];
+        assert_eq!((fact.last_write(1), fact.is_taken_for_told, fact.mistakes), (3, false, 1));
     }
 
     #[test]

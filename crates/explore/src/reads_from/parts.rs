@@ -323,6 +323,7 @@ impl ReadsFromSearch<'_> {
         if !is_planned || self.open_above(&branch).is_none() {
             return self.give_up(Unfit::Planned);
         }
+        self.is_new &= freezes.is_none();
         self.cut.clear();
         (0..self.walk.trace.len()).for_each(|at| self.advance(self.walk.trace.process(at)));
         self.frozen.clear();

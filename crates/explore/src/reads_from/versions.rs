@@ -340,7 +340,7 @@ impl ReadsFromSearch<'_> {
         choice: u32,
         reads: &[(Location, Source)],
     ) -> Result<Option<Known>, Unfit> {
-        let Place { process, .. } = wanted.place;
+        let Place { process, index, .. } = wanted.place;
         let past = self.past_of(wanted, reads);
         let new = wanted.new.filter(|_| reads.iter().any(|read| read.1 == Source::New));
         let (known, new) = self.lay_out_with(&past, new);
@@ -361,6 +361,7 @@ impl ReadsFromSearch<'_> {
             keys.meet_step(run, label);
             let notes = rules.overwrite && rules.overwrite_aside;
             *is_wrong |= notes && keys.note_overwritten(&overwritten_by(label));
+            *is_wrong |= keys.note_writes(process, index, label) && rules.later_writes;
         }
         if self.walk.has_stopped() {
             return Err(Unfit::Stopped);
