@@ -57,6 +57,8 @@ crate::rules::switches! {
         varying,
         /// The graph of `Realize` is closed under what memory demands.
         saturation,
+        /// 2SAT knows that order is transitive across pairs of processes.
+        transitivity,
         /// Cycles of the architecture with more than two free edges are reduced.
         reduction,
     }

@@ -104,6 +104,8 @@ pub enum Checked {
     Agrees(usize),
     /// All laws hold; it has so many Mazurkiewicz classes.
     Holds(usize),
+    /// The same of a program of a kind that is counted apart.
+    HoldsAs(&'static str, usize),
     /// A law is broken.
     Breaks(Broken),
 }
@@ -150,6 +152,8 @@ pub struct Outcome<P> {
     pub held: u64,
     /// Those of them that were mutants of the corpus.
     pub mutants: u64,
+    /// The same by kind, where kinds are counted apart.
+    pub kinds: BTreeMap<&'static str, u64>,
     /// Programs that are too large for brute force, but agree.
     pub agreed: u64,
     /// Programs that are too large even for that.
@@ -192,6 +196,7 @@ impl<P> Default for Outcome<P> {
         Outcome {
             held: 0,
             mutants: 0,
+            kinds: BTreeMap::new(),
             agreed: 0,
             too_large: 0,
             unfit: BTreeMap::new(),
@@ -209,6 +214,11 @@ impl<P> Outcome<P> {
         self.held + self.agreed + self.too_large + self.unfit.values().sum::<u64>()
     }
 
+    /// The lines on the kinds of programs that hold.
+    pub(crate) fn kind_lines(&self) -> String {
+        self.kinds.iter().map(|(kind, count)| format!("\nof them {count} {kind}")).collect()
+    }
+
     /// The lines on programs on which there was nothing to check.
     pub(crate) fn unfit_lines(&self, what: &str) -> String {
         self.unfit.iter().map(|(why, count)| format!("\n{what}: {count}, for {why}")).collect()
@@ -222,13 +232,19 @@ impl<P> Outcome<P> {
                 self.agreed += 1;
                 self.classes += classes as u64;
             }
-            Checked::Holds(classes) => {
-                self.held += 1;
-                self.mutants += u64::from(mutant);
-                self.classes += classes as u64;
+            Checked::Holds(classes) => self.hold(classes, mutant),
+            Checked::HoldsAs(kind, classes) => {
+                self.hold(classes, mutant);
+                *self.kinds.entry(kind).or_default() += 1;
             }
             Checked::Breaks(_) => {}
         }
+    }
+
+    fn hold(&mut self, classes: usize, mutant: bool) {
+        self.held += 1;
+        self.mutants += u64::from(mutant);
+        self.classes += classes as u64;
     }
 }
 

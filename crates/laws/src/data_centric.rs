@@ -27,18 +27,46 @@ use crate::laws::same;
 /// What came of a program that breaks no law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obeyed {
-    /// It has so many reads-from classes; none was split.
-    Exactly(u64),
-    /// Classes were split, since processes form a cycle.
-    Split,
+    /// Its processes form this, and so many executions were completed.
+    Holds(Shape, u64),
     /// It was refused.
     Refused,
+}
+
+/// What the processes of a program form: the better, the smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Shape {
+    /// No cycle: the paper's theorem says that each class is completed once.
+    Acyclic,
+    /// Cycles with at most two free edges each: no class was split either.
+    NothingSplit,
+    /// Other cycles, for which classes were split.
+    Split,
+}
+
+impl Shape {
+    fn of(architecture: &Architecture) -> Shape {
+        match (architecture.is_acyclic(), architecture.is_all_but_two()) {
+            (true, true) => Shape::Acyclic,
+            (_, true) => Shape::NothingSplit,
+            (_, false) => Shape::Split,
+        }
+    }
+
+    /// What is said of programs of it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Shape::Acyclic => "acyclic, each class completed once",
+            Shape::NothingSplit => "cyclic, each class completed once all the same",
+            Shape::Split => "cyclic, no trace completed twice",
+        }
+    }
 }
 
 /// Laws 1 and 2 in one order, given everything that the program can do.
 pub(crate) fn obeys<P: Program>(program: &P, truth: &Truth, options: &Options) -> Result<Obeyed, String> {
     let obeyed = obeys_reduced(program, truth, options)?;
-    if obeyed == Obeyed::Split {
+    if matches!(obeyed, Obeyed::Holds(Shape::Split, _)) {
         let star = Options { reduction: Reduction::Star, ..*options };
         obeys_reduced(program, truth, &star).map_err(|law| format!("with a star: {law}"))?;
     }
@@ -64,8 +92,7 @@ fn obeys_reduced<P: Program>(program: &P, truth: &Truth, options: &Options) -> R
     same("failures", &seen.failures, &truth.failures)
         .map_err(|law| format!("{law}: {:?}, not {:?}", seen.failures, truth.failures))?;
     same("deadlocks", &seen.deadlocks, &truth.known_deadlocks)?;
-    let complete = summary.counts.complete;
-    Ok(if seen.architecture.is_all_but_two() { Obeyed::Exactly(complete) } else { Obeyed::Split })
+    Ok(Obeyed::Holds(Shape::of(&seen.architecture), summary.counts.complete))
 }
 
 /// The reads-from classes of executions in which an assumption was false: what `optimal` finds, whose laws

@@ -73,6 +73,7 @@ impl FuzzTarget for MazPrograms {
         let Outcome { held, mutants, classes, agreed, too_large, .. } = outcome;
         let seconds = outcome.time.as_secs_f64();
         let algorithms = self.only.map_or(ALL.to_owned(), |only| only.to_string());
+        let kinds = outcome.kind_lines();
         let large = match self.only {
             Some(only)
                 if !matches!(
@@ -86,7 +87,7 @@ impl FuzzTarget for MazPrograms {
         };
         format!(
             "{held} programs ({mutants} mutants of the corpus), {classes} classes, in {seconds:.1} s under \
-             {algorithms}\n\
+             {algorithms}{kinds}\n\
              too large for brute force: {large}{}",
             outcome.unfit_lines("left out")
         )

@@ -112,6 +112,8 @@ pub fn broken_builds() -> Vec<BrokenBuild> {
         DataCentric "varying" rules.data_centric.varying: "a mutated step writes what it wrote before";
         DataCentric "saturation" rules.data_centric.saturation:
             "Realize knows program order and observations only";
+        DataCentric "transitivity" rules.data_centric.transitivity:
+            "2SAT orders each pair of processes by itself";
         DataCentric "reduction" rules.data_centric.reduction: "cyclic architectures are taken for acyclic ones";
         ReadsFrom "swap" rules.reads_from.swap: "no step is tried before the read that kept it from coming";
         ReadsFrom "acquire" rules.reads_from.acquire: "a lock is taken next by whoever comes first";

@@ -11,7 +11,7 @@ use mazurka_litmus::print;
 /// Checks a program in so many shapes and orders; gives in how many of them it could be compared.
 fn holds(seed: &Seed, draws: u64) -> u64 {
     let compared = |draw: &u64| match check(&seed.ast, *draw) {
-        Checked::Holds(_) | Checked::Agrees(_) => true,
+        Checked::Holds(_) | Checked::HoldsAs(..) | Checked::Agrees(_) => true,
         Checked::Unfit(_) | Checked::TooLarge => false,
         Checked::Breaks(broken) => panic!("{} ({draw}): {broken}\n{}", seed.name, print(&seed.ast)),
     };

@@ -76,7 +76,7 @@ pub(super) fn realize(
         return Realized::No;
     }
     let triples = basis.open_triples();
-    if !triples.is_empty() && !basis.decide(&triples) {
+    if !triples.is_empty() && !basis.decide(&triples, repairs) {
         return Realized::No;
     }
     match basis.sort(rank) {
@@ -253,11 +253,13 @@ impl Basis {
     }
 
     /// Decides the open triples by 2SAT; says whether that is possible.
-    fn decide(&mut self, triples: &[Triple]) -> bool {
+    fn decide(&mut self, triples: &[Triple], repairs: &Repairs) -> bool {
         let clauses = Clauses::new(self, triples);
         let mut two_sat = TwoSat::new(clauses.many);
         clauses.total_order(&mut two_sat);
-        clauses.transitivity(&mut two_sat);
+        if repairs.transitivity {
+            clauses.transitivity(&mut two_sat);
+        }
         for &Triple { event, source, other } in triples {
             two_sat.imply(clauses.first(other, event), clauses.first(other, source));
         }

@@ -223,7 +223,7 @@ fn judge(program: &Abs, settings: Settings, only: Option<Algorithm>, seed: u64) 
         honest(program, seed)?;
     }
     let naive: &[u64] = if truth.interleavings <= 200 { &[0] } else { &[] };
-    let table: [(Algorithm, &[u64]); 9] = [
+    let table: [(Algorithm, &[u64]); 10] = [
         (Algorithm::Optimal, &[0, 1, 2]),
         (Algorithm::WakeUp, &[0, 10, 11, 12]),
         (Algorithm::Source, &[0, 3]),
@@ -233,6 +233,7 @@ fn judge(program: &Abs, settings: Settings, only: Option<Algorithm>, seed: u64) 
         (Algorithm::OptimalObservers, &[0, 8, 9]),
         (Algorithm::SourceConstraints, &[0, 13]),
         (Algorithm::ConvergentConstraints, &[0, 14, 15, 16]),
+        (Algorithm::ReadsFrom, &[0, 17, 18]),
     ];
     let applies = |algorithm| match algorithm {
         Algorithm::Source | Algorithm::SourceConstraints | Algorithm::ConvergentConstraints => {
