@@ -295,13 +295,17 @@ pub fn table() -> Result<(String, bool), String> {
     let mut text = String::from(
         "| paper | program | algorithm | published | as published here | sound here | |\n|---|---|---|---|---|---|---|\n",
     );
-    for row in rows()? {
+    let rows = rows()?;
+    for row in &rows {
         match row.ours() {
             None => missing.push(row.name()),
             Some((_, largest)) if row.size.parse().unwrap_or(0) > largest => {
-                left_out.push(format!("{} {}", row.paper, row.name()));
+                match known::classes(row, &rows) {
+                    Some(classes) => write_classes(row, classes, &mut text),
+                    None => left_out.push(format!("{} {}", row.paper, row.name())),
+                }
             }
-            Some(_) => right &= write_row(&row, &mut searches, &mut text),
+            Some(_) => right &= write_row(row, &mut searches, &mut text),
         }
     }
     left_out.dedup();
@@ -310,7 +314,8 @@ pub fn table() -> Result<(String, bool), String> {
     // Writing to a string does not fail.
     let _ = writeln!(
         text,
-        "\n`=`: ours agrees with the paper. `!`: as published it missed a final state. `>`: the search was ended early."
+        "\n`=`: ours agrees with the paper. `!`: as published it missed a final state. `>`: the search was ended early. \
+         `not run`: too large to be run here; the number of classes is by the closed form in the line."
     );
     let _ = writeln!(text, "\nToo large to be run here in a few minutes, left out: {}.", left_out.join(", "));
     let _ = writeln!(text, "\nWithout a program of ours, left out: {}.\n", missing.join(", "));
@@ -365,6 +370,18 @@ fn write_row(row: &Row, searches: &mut Searches, text: &mut String) -> bool {
     let _ =
         writeln!(text, "| {paper} | {name} | {algorithm} | {printed} | {published} | {sound} | {notes} |");
     right
+}
+
+/// Writes a row that is too large to be run here, but of which the number of classes is known.
+fn write_classes(row: &Row, classes: u64, text: &mut String) {
+    let notes: Vec<String> = known::of(row).map(|number| format!("[{number}]")).collect();
+    let (paper, name, algorithm, printed) = (&row.paper, row.name(), &row.algorithm, row.printed());
+    // Writing to a string does not fail.
+    let _ = writeln!(
+        text,
+        "| {paper} | {name} | {algorithm} | {printed} | | not run: {classes} classes | {} |",
+        notes.join(" ")
+    );
 }
 
 /// Whether a figure of a paper is a number: `3k` is any that is rounded up to it.

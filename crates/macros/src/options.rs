@@ -13,12 +13,13 @@ pub struct Opt {
 }
 
 /// Those that are either on or off.
-const SWITCHES: [&str; 7] = [
+const SWITCHES: [&str; 8] = [
     "spurious_wakeups",
     "spurious_polls",
     "spurious_failures",
     "leaks",
     "keep_going",
+    "observe_memory",
     "regressions",
     "verbose",
 ];

@@ -274,6 +274,14 @@ impl Checker {
         self
     }
 
+    /// With [`Algorithm::ReadsFrom`]: executions differ also if other operations were the last to write what the
+    /// closure's objects hold in the end. Off unless told otherwise: then they differ only if something reads from
+    /// another write. The others take no notice: they tell such executions apart anyway.
+    pub fn observe_memory(mut self, on: bool) -> Checker {
+        self.options.observe_memory = on;
+        self
+    }
+
     /// Search in an order drawn from a number. No verdict depends on it.
     pub fn seed(mut self, seed: u64) -> Checker {
         self.options.order = Order::Shuffled(seed);
@@ -372,6 +380,7 @@ impl Checker {
         options.limits.executions = environment.max_executions.or(options.limits.executions);
         options.limits.time = environment.max_time.or(options.limits.time);
         options.limits.unroll = environment.max_unroll.unwrap_or(options.limits.unroll);
+        options.observe_memory = environment.observe_memory.unwrap_or(options.observe_memory);
         if let Some(seed) = environment.seed {
             options.order = Order::Shuffled(seed);
         }

@@ -205,22 +205,18 @@ fn told<P: Program<Run: Explain>>(
     let (counts, more_failures) = (summary.counts, collected.more);
     let mut notes: Vec<String> = summary.note.map(str::to_owned).into_iter().collect();
     if algorithm == Algorithm::ReadsFrom && failures.is_empty() {
-        notes.push(memory_note(options.observe_memory).to_owned());
+        notes.push(memory_note(options.observe_memory, &subject.wording));
     }
     let report = Report::new(subject, Method::Search(algorithm));
     Ok(Report { counts, seconds, reason, refused, notes, failures, more_failures, ..report })
 }
 
 /// By what executions of `reads-from` were told apart.
-fn memory_note(observes_memory: bool) -> &'static str {
+fn memory_note(observes_memory: bool, wording: &Wording) -> String {
+    const ONE: &str = "executions count as one if every read reads from the same write";
     match observes_memory {
-        true => {
-            "executions count as one if every read reads from the same write and memory was left by the same writes"
-        }
-        false => {
-            "executions count as one if every read reads from the same write, whatever memory holds at the end \
-             (--observe-memory: that too)"
-        }
+        true => format!("{ONE} and memory was left by the same writes"),
+        false => format!("{ONE}, whatever memory holds at the end ({}: that too)", wording.observe_memory),
     }
 }
 

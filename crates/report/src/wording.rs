@@ -14,6 +14,8 @@ pub struct Wording {
     pub max_unroll: &'static str,
     /// What sets the most memory.
     pub max_memory: &'static str,
+    /// What makes executions differ that leave memory in different ways.
+    pub observe_memory: &'static str,
     /// What sets the order of the search.
     pub seed: &'static str,
     /// What makes a report tell everything.
@@ -30,6 +32,7 @@ impl Wording {
         max_depth: "--max-depth",
         max_unroll: "--max-unroll",
         max_memory: "--max-memory",
+        observe_memory: "--observe-memory",
         seed: "--seed",
         full_trace: "--full-trace",
         schedule: "--json",

@@ -28,6 +28,8 @@ variables! {
     MAX_SECONDS = "MAZURKA_MAX_SECONDS": "at most so many seconds for each check: `10`, `0.5`";
     MAX_UNROLL = "MAZURKA_MAX_UNROLL":
         "loops in which something changes in every round are cut after so many rounds";
+    OBSERVE_MEMORY = "MAZURKA_OBSERVE_MEMORY":
+        "`1`: with `reads-from`, executions that leave memory in different ways are different; `0`: they aren't";
     SEED = "MAZURKA_SEED": "the order of the search is drawn from this number";
     HANG_SECONDS = "MAZURKA_HANG_SECONDS":
         "so long a thread may run without an operation before it counts as hanging; `0`: for ever";
@@ -76,6 +78,7 @@ pub(crate) struct Environment {
     pub(crate) max_executions: Option<u64>,
     pub(crate) max_time: Option<Duration>,
     pub(crate) max_unroll: Option<usize>,
+    pub(crate) observe_memory: Option<bool>,
     pub(crate) seed: Option<u64>,
     /// None within: no time is too long.
     pub(crate) hang_timeout: Option<Option<Duration>>,
@@ -114,6 +117,7 @@ impl Environment {
             max_unroll: value(get, MAX_UNROLL, "a number of rounds, at least 1", |text| {
                 text.parse().ok().filter(|&rounds| rounds > 0)
             })?,
+            observe_memory: switch(OBSERVE_MEMORY)?,
             seed: value(get, SEED, "a number", |text| text.parse().ok())?,
             hang_timeout: value(get, HANG_SECONDS, "a number of seconds", |text| {
                 seconds(text).map(|time| (!time.is_zero()).then_some(time))
@@ -251,6 +255,7 @@ mod tests {
         assert!(with(FULL_TRACE, "1").unwrap().full_trace);
         assert_eq!(with(SPURIOUS_FAILURES, "1").unwrap().spurious_failures, Some(true));
         assert_eq!(with(SPURIOUS_POLLS, "0").unwrap().spurious_polls, Some(false));
+        assert_eq!(with(OBSERVE_MEMORY, "1").unwrap().observe_memory, Some(true));
     }
 
     #[test]

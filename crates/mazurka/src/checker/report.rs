@@ -13,6 +13,7 @@ pub(super) const WORDING: Wording = Wording {
     max_depth: "Checker::max_depth",
     max_unroll: "Checker::max_unroll",
     max_memory: "Checker::max_memory",
+    observe_memory: "Checker::observe_memory",
     seed: "Checker::seed",
     full_trace: "MAZURKA_FULL_TRACE=1",
     schedule: "Failure::schedule",
