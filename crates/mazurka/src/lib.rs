@@ -63,6 +63,7 @@
 //! a counter is none of these. The state is the thread's stack and registers: a loop that counts on the heap
 //! must do so with an atomic. Where nobody is left to make the change, it is a livelock.
 
+mod atomic;
 pub mod cell;
 mod choose;
 pub mod future;
@@ -79,6 +80,7 @@ mod runtime;
 mod source;
 mod step;
 
+pub use atomic::{Block, atomic};
 pub use checker::*;
 pub use choose::*;
 pub use runtime::allocator::Allocator;

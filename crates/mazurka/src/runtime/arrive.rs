@@ -172,6 +172,9 @@ impl Runtime {
         if self.execution.ending || std::thread::panicking() {
             return self.operate_at_once(operation, place);
         }
+        if self.execution.within.is_some() {
+            return self.operate_within(operation, place);
+        }
         if self.looks_for_rounds() {
             self.note_arrival(place, registers);
         } else if self.is_suspect(self.execution.schedule.running) {

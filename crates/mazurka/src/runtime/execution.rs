@@ -76,6 +76,7 @@ impl Runtime {
         let ended = unsafe { process::resume(routine, limit, with) };
         self.search.heartbeat.turn_is_over();
         RUNTIME.with(|cell| cell.set(before));
+        self.leave_block();
         if ended {
             self.has_ended(process);
         }

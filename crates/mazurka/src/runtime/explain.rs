@@ -9,7 +9,7 @@ use mazurka_program::{
 use super::operation::{Operation, StepAccount};
 use super::process::Status;
 use super::run::{ClosureRun, MAIN};
-use super::{Runtime, place_of};
+use super::{Described, Runtime, place_of};
 use crate::checker::heartbeat::ThreadEntry;
 
 /// What is told of a step, before its process goes on and its operation is gone.
@@ -19,6 +19,8 @@ pub(crate) struct StepText {
     reads: Vec<Observed>,
     writes: Vec<Observed>,
     note: Option<String>,
+    /// What was done in its atomic block.
+    within: Vec<String>,
     /// What was done in the course of an unwinding.
     unwinding: Vec<String>,
 }
@@ -67,7 +69,7 @@ impl Runtime {
         let (reads, writes) =
             story.observed(|location| self.name_of_location(location), |value| operation.show(value));
         let operation = operation.describe(self);
-        self.step.told = StepText { operation, reads, writes, note: story.note, unwinding: Vec::new() };
+        self.step.told = StepText { operation, reads, writes, note: story.note, ..StepText::default() };
     }
 
     /// Puts into words what a process does while it unwinds: all of that is one step.
@@ -81,9 +83,25 @@ impl Runtime {
         self.step.told.unwinding.push(what);
     }
 
+    /// Puts into words what a process does in an atomic block.
+    #[cold]
+    pub(super) fn tell_within(&mut self, operation: &dyn Operation) {
+        let Some(story) = self.step.story.replace(StepAccount::default()) else { return };
+        let (reads, writes) =
+            story.observed(|location| self.name_of_location(location), |value| operation.show(value));
+        let mut what = operation.describe(self);
+        if let Some(note) = story.note {
+            what += &format!(" {note}");
+        }
+        let told = &mut self.step.told;
+        told.within.push(what);
+        told.reads.extend(reads);
+        told.writes.extend(writes);
+    }
+
     /// The message of the panic from which a process unwound, and its place. At the end of an execution it is
     /// a failure.
-    fn panic_of(&self, process: ProcessId) -> Option<(&str, Option<&Place>)> {
+    pub(super) fn panic_of(&self, process: ProcessId) -> Option<(&str, Option<&Place>)> {
         let panics = self.execution.panics.iter().rev().filter(|panic| panic.process == process);
         let failures =
             self.execution.findings.failures.iter().rev().filter(|failure| failure.process == Some(process));
@@ -112,6 +130,14 @@ impl Runtime {
         match earlier.filter(|&&met| name(met).as_ref() == Some(&own)).count() {
             0 => own,
             others => format!("{own}#{}", others + 1),
+        }
+    }
+
+    /// What a location holds, for people.
+    pub(super) fn show_value(&self, location: Location, value: u64) -> String {
+        match self.search.described.get(location.0 as usize).copied().flatten() {
+            Some(Described { kind: "AtomicBool", .. }) => (value != 0).to_string(),
+            _ => (value as i64).to_string(),
         }
     }
 
@@ -179,13 +205,15 @@ impl Explain for ClosureRun {
         let result = self.step(process, choice, &mut label);
         self.runtime.step.story = None;
         result?;
-        let StepText { mut operation, reads, writes, mut note, unwinding } =
+        let StepText { mut operation, reads, writes, mut note, within, unwinding } =
             std::mem::take(&mut self.runtime.step.told);
         if held {
             let (message, at) = self.runtime.panic_of(process).unwrap_or_default();
             operation = "panic".to_owned();
             place = at.cloned();
-            note = Some([vec![shortened(message)], unwinding].concat().join("; "));
+            note = Some([within, vec![shortened(message)], unwinding].concat().join("; "));
+        } else if !within.is_empty() {
+            operation += &format!(" {{ {} }}", within.join("; "));
         }
         Ok(Explanation { process, operation, reads, writes, note, place })
     }

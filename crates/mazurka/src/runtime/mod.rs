@@ -12,6 +12,8 @@ pub(crate) mod allocator;
 pub(crate) mod arcs;
 mod arena;
 mod arrive;
+mod block;
+mod claims;
 mod clock;
 pub(crate) mod confined;
 pub(crate) mod discoveries;
@@ -238,6 +240,10 @@ pub(crate) struct Search {
     pub(crate) discoveries: std::sync::Arc<Discoveries>,
     /// What may happen of itself.
     pub(crate) spurious: Spurious,
+    /// Whether something is claimed of an atomic block.
+    declares: bool,
+    /// While both orders of two blocks are run: after so many steps they come.
+    trying: Option<u32>,
 }
 
 execution_state! {
@@ -273,6 +279,10 @@ execution_state! {
         met: Vec<Location>,
         /// How many operations processes have come to, and accesses of cells that are watched.
         pub(crate) operations: u64,
+        /// Where the atomic block is that the running process is in.
+        within: Option<&'static Caller<'static>>,
+        /// What came of the blocks that are tried.
+        tried: Vec<claims::Tried>,
         /// Whether it is no longer of interest: it is run to its end, or abandoned.
         leaving: bool,
         /// Whether it is being abandoned: its processes unwind.
@@ -289,6 +299,8 @@ pub(crate) struct StepState {
     /// How many operations the running process did while it unwound, since it was resumed.
     unwound: u32,
     pub(crate) story: Option<StepAccount>,
+    /// What tells what was done in its atomic block from what else could have been.
+    within: u64,
     /// What is told of the step that was taken last.
     told: StepText,
 }
@@ -325,6 +337,8 @@ impl Runtime {
             announced: Vec::new(),
             discoveries: std::sync::Arc::default(),
             spurious: Spurious::default(),
+            declares: false,
+            trying: None,
         };
         let (execution, step) = (take(&mut recycled.execution), take(&mut recycled.step));
         Runtime { search, execution, step, processes: take(&mut recycled.processes) }

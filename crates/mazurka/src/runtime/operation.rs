@@ -6,6 +6,7 @@ use mazurka_threads::values::Until;
 use std::panic::Location as Caller;
 
 use super::Runtime;
+use crate::atomic::Block;
 
 /// What must hold before a step can be taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +71,17 @@ pub(crate) trait Operation {
     /// that it can be part of a [round](super::rounds). One that only reads always can.
     fn is_told(&self) -> bool {
         false
+    }
+
+    /// Whether all that others can learn of the step is what its locations hold then, and all that its process learns is
+    /// what they held.
+    fn is_about_values(&self) -> bool {
+        false
+    }
+
+    /// The atomic block that the step is, if it has a name.
+    fn block(&self) -> Option<&Block<'_>> {
+        None
     }
 
     /// All that is asked when a process comes to it, at once.

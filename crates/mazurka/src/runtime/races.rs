@@ -86,6 +86,9 @@ impl Runtime {
     /// The running process accesses a cell.
     pub(crate) fn access_cell(&mut self, cell: Location, write: bool, place: &'static Caller<'static>) {
         let process = self.running();
+        if self.execution.within.is_some() && self.is_trying() {
+            self.note_beyond(place);
+        }
         // As an operation: if it is done by whoever drops an `Arc` last, it matters who that is.
         self.execution.operations += 1;
         if write {

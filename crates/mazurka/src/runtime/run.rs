@@ -95,6 +95,7 @@ impl Program for Closure {
             behind: false,
             prefixes: take(&mut recycled.prefixes),
             found: Vec::new(),
+            refuted: Vec::new(),
         };
         if run.begin(0).is_err() {
             // So that a step is asked for, which says what is wrong.
@@ -153,6 +154,9 @@ pub struct ClosureRun {
     /// After each prefix: how many failures there were, and whether an assumption was false. A search looks
     /// beyond the end of an execution and comes back, and what it found there is no part of the execution.
     found: Vec<(usize, bool)>,
+    /// `(turn, index, failure)`: claims that were found wrong before a step of the script, where each is among the
+    /// failures. They are not tried again when the step is taken again.
+    refuted: Vec<(u32, usize, Failure)>,
 }
 
 impl Run for ClosureRun {
@@ -187,16 +191,25 @@ impl Run for ClosureRun {
     #[inline(always)]
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
         label.clear();
-        self.heartbeat.step(self.runtime.search.script.len(), process, choice);
-        if self.heartbeat.is_time_up() {
-            self.time_is_up();
-        }
-        if self.catch_up().and_then(|()| self.take(process, choice)).is_err() {
-            return Err(self.stopped());
-        }
+        let refuted = match self.runtime.search.declares {
+            true => self.refuted_by(process).map_err(|_| self.stopped())?,
+            false => Vec::new(),
+        };
+        self.advance(process, choice).map_err(|_| self.stopped())?;
         std::mem::swap(label, &mut self.runtime.step.label);
         label.returns = self.runtime.returns(process);
-        self.note_state();
+        refuted.into_iter().for_each(|failure| self.note_refuted(failure));
+        Ok(())
+    }
+
+    fn pending(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
+        label.clear();
+        let depth = self.depth();
+        // Nothing is tried before a step that is not there to stay.
+        self.advance(process, choice).map_err(|_| self.stopped())?;
+        std::mem::swap(label, &mut self.runtime.step.label);
+        label.returns = self.runtime.returns(process);
+        self.rewind(depth);
         Ok(())
     }
 
@@ -208,6 +221,9 @@ impl Run for ClosureRun {
                 self.holds.pop();
             }
             self.prefixes.rewind(depth);
+            while self.refuted.last().is_some_and(|refuted| refuted.0 as usize > depth) {
+                self.refuted.pop();
+            }
             let (failures, assumed) = self.found[depth];
             let findings = &mut self.runtime.execution.findings;
             findings.failures.truncate(failures);
@@ -284,7 +300,47 @@ impl ClosureRun {
         }
         self.settle();
         self.runtime.search.scripted = 0;
+        if !self.refuted.is_empty() {
+            self.note_refuted_again();
+        }
         self.check_enabled()
+    }
+
+    /// Takes a step that the script does not have. Its label is left in the runtime.
+    #[inline(always)]
+    pub(super) fn advance(&mut self, process: ProcessId, choice: u32) -> Result<(), Halt> {
+        self.heartbeat.step(self.runtime.search.script.len(), process, choice);
+        if self.heartbeat.is_time_up() {
+            self.time_is_up();
+        }
+        self.catch_up()?;
+        self.take(process, choice)?;
+        self.note_state();
+        Ok(())
+    }
+
+    /// A claim was found wrong before the step that was taken last.
+    #[cold]
+    fn note_refuted(&mut self, failure: Failure) {
+        let failures = &mut self.runtime.execution.findings.failures;
+        if failures.contains(&failure) {
+            return;
+        }
+        let (turn, index) = (self.runtime.search.script.len() as u32, failures.len());
+        failures.push(failure.clone());
+        self.refuted.push((turn, index, failure));
+        self.found.last_mut().into_iter().for_each(|found| found.0 = index + 1);
+    }
+
+    /// The script has been taken again: what was found wrong on the way is among the failures again.
+    #[cold]
+    fn note_refuted_again(&mut self) {
+        let failures = &mut self.runtime.execution.findings.failures;
+        for (_, index, failure) in &self.refuted {
+            let later: Vec<Failure> = failures.iter().skip(*index).cloned().collect();
+            failures.truncate(*index);
+            [vec![failure.clone()], later].concat().into_iter().for_each(|failure| failures.push(failure));
+        }
     }
 
     /// Takes the next step of the script the short way, and those that follow it in a row; false if that
@@ -327,7 +383,7 @@ impl ClosureRun {
 
     /// Brings the runtime to where the script ends.
     #[inline]
-    fn catch_up(&mut self) -> Result<(), Halt> {
+    pub(super) fn catch_up(&mut self) -> Result<(), Halt> {
         self.trouble()?;
         if self.behind {
             self.behind = false;
@@ -372,7 +428,8 @@ impl ClosureRun {
             false => self.runtime.search.script[turn as usize - 1].next,
         };
         let first = self.runtime.first_of_child();
-        let taken = TakenStep { process, choice, place, next, first, digest };
+        let within = take(&mut self.runtime.step.within);
+        let taken = TakenStep { process, choice, place, next, first, digest, within };
         match self.runtime.search.script.get(turn as usize - 1) {
             None => self.runtime.search.script.push(taken),
             Some(before) => {
@@ -471,6 +528,7 @@ impl ClosureRun {
     /// after which so many steps will have been taken.
     #[cold]
     fn again(&mut self, process: ProcessId, choice: u32, turn: u32) -> Result<(), Halt> {
+        self.runtime.step.within = 0;
         let known = self.runtime.search.script.len();
         if turn as usize <= known {
             // It was one of the script: that is taken again as a whole.
@@ -562,7 +620,7 @@ impl Drop for ClosureRun {
 
 /// Why a step was not taken.
 #[derive(Clone, Copy)]
-enum Halt {
+pub(super) enum Halt {
     /// The execution can't go on: [`Runtime::fatal`] says why.
     Fatal,
     /// It must be taken again, from the start of the execution, with what is known now.

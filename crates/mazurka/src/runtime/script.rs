@@ -26,6 +26,8 @@ pub(super) struct TakenStep {
     /// The operation that the process came to which the step created, if it did.
     pub(super) first: Where,
     pub(super) digest: u64,
+    /// The digest of what was done in its atomic block.
+    pub(super) within: u64,
 }
 
 impl TakenStep {
@@ -163,6 +165,7 @@ impl Runtime {
     pub(super) fn is_scripted(&self, place: &'static Caller<'static>) -> bool {
         self.execution.schedule.depth < self.search.scripted
             && self.execution.schedule.starting.is_empty()
+            && self.execution.within.is_none()
             && {
                 let next = &self.search.script[self.execution.schedule.depth as usize];
                 next.process == self.execution.schedule.running

@@ -99,6 +99,10 @@ impl Operation for Access<'_> {
         true
     }
 
+    fn is_about_values(&self) -> bool {
+        true
+    }
+
     fn branches(&self) -> bool {
         matches!(self.effect, Effect::WeakExchange(..))
     }
