@@ -206,8 +206,7 @@ static BLOCKS: Mutex<()> = Mutex::new(());
 
 impl Within {
     fn begin(block: Option<&Block<'_>>, place: CallSite) -> Within {
-        let claims = block.is_some_and(|block| !block.claims.is_empty());
-        match with_runtime(|runtime| runtime.is_step_for_block(claims)) {
+        match with_runtime(|runtime| runtime.is_step_for_block(block)) {
             None => Within::outside(),
             Some(false) => Within::Part,
             Some(true) => {

@@ -470,6 +470,7 @@ impl Plan {
             let note = format!("{file}:{line} looks at a clock: it shows one of the times that it could");
             report.inner.notes.push(note);
         }
+        report.inner.notes.extend(report::notes_of_claims(&met.claims));
         self.save(&mut report);
         if self.task.verbosity != Verbosity::Off {
             eprintln!("{}", report.text().lines().take(2).collect::<Vec<_>>().join("\n"));

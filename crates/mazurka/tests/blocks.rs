@@ -195,6 +195,15 @@ fn account(first: i32, claimed: bool) -> Report {
 fn a_claim_that_is_right_where_it_is_tried_passes() {
     let (right, none) = (account(100, true), account(100, false));
     assert!(right.is_pass() && none.is_pass(), "{right}{none}");
+    let told = |report: &Report, words: &str| report.text().contains(words);
+    assert!(
+        told(&right, "claims of atomic blocks was tried in the states that were met, and not proved"),
+        "{right}"
+    );
+    assert!(
+        told(&none, "claims of atomic blocks was never tried: nowhere were two such blocks next"),
+        "{none}"
+    );
     // Searches take no advantage of it, and it costs no executions.
     assert_eq!((right.executions(), none.executions()), (2, 2));
 }

@@ -4,6 +4,7 @@
 //! while the check goes on; it is once the check is stuck, and that is what it is for.
 #![allow(unsafe_code)]
 
+use std::collections::BTreeMap;
 use std::panic::Location as Caller;
 use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -48,7 +49,7 @@ pub(crate) struct Heartbeat {
     members: Mutex<Vec<ThreadEntry>>,
     weak_ordering: AtomicPtr<Caller<'static>>,
     clock: AtomicPtr<Caller<'static>>,
-    /// What of these another process has met, in parts of the check.
+    /// What of these another process has met, in parts of the check; and all claims.
     known: Mutex<Met>,
     counts: Mutex<Counts>,
     given_up: AtomicBool,
@@ -67,7 +68,7 @@ pub(crate) struct Heartbeat {
 }
 
 /// A place in the source, in this process or in another.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Spot {
     pub(crate) file: String,
     pub(crate) line: u32,
@@ -80,6 +81,21 @@ pub(crate) struct Met {
     pub(crate) weak_ordering: Option<Spot>,
     /// Where a clock was looked at.
     pub(crate) clock: Option<Spot>,
+    /// Where something is claimed of atomic blocks, and whether it was ever tried.
+    pub(crate) claims: BTreeMap<Spot, bool>,
+}
+
+impl Spot {
+    fn of(place: &Caller<'_>) -> Spot {
+        Spot { file: place.file().to_owned(), line: place.line() }
+    }
+}
+
+/// What is known of claims by two parts of a check.
+fn add_claims(claims: &mut BTreeMap<Spot, bool>, others: BTreeMap<Spot, bool>) {
+    for (spot, tried) in others {
+        *claims.entry(spot).or_default() |= tried;
+    }
 }
 
 /// What ended the thread of a check.
@@ -188,6 +204,11 @@ impl Heartbeat {
     /// A clock was looked at there.
     pub(crate) fn time(&self, place: CallSite) {
         self.clock.store(ptr::from_ref(place).cast_mut(), Relaxed);
+    }
+
+    /// Something is claimed there, which was tried or not.
+    pub(crate) fn claim(&self, place: CallSite, tried: bool) {
+        add_claims(&mut lock(&self.known).claims, BTreeMap::from([(Spot::of(place), tried)]));
     }
 
     /// How far the search is. Gives whether nobody waits for it any more.
@@ -302,7 +323,9 @@ impl Heartbeat {
 
     /// A part is over, and counts. Of what is told to people the first place counts.
     pub(crate) fn take_up(&self, part: &Arc<Heartbeat>) {
-        let known = lock(&self.known);
+        let claims = lock(&part.known).claims.clone();
+        let mut known = lock(&self.known);
+        add_claims(&mut known.claims, claims);
         let pairs = [
             (&self.weak_ordering, &part.weak_ordering, &known.weak_ordering),
             (&self.clock, &part.clock, &known.clock),
@@ -325,6 +348,7 @@ impl Heartbeat {
         if self.clock.load(Relaxed).is_null() {
             known.clock = known.clock.take().or(met.clock);
         }
+        add_claims(&mut known.claims, met.claims);
     }
 
     /// That of the part that was taken up last, if there was one: it knows the steps that were taken last.
@@ -363,12 +387,13 @@ impl Heartbeat {
         let own = |place: &AtomicPtr<Caller<'static>>| {
             // SAFETY: as above.
             let place = unsafe { place.load(Relaxed).as_ref() };
-            place.map(|place| Spot { file: place.file().to_owned(), line: place.line() })
+            place.map(Spot::of)
         };
         let known = lock(&self.known).clone();
         Met {
             weak_ordering: own(&self.weak_ordering).or(known.weak_ordering),
             clock: own(&self.clock).or(known.clock),
+            claims: known.claims,
         }
     }
 

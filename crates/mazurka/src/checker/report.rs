@@ -1,10 +1,13 @@
 //! What a check says in the end.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use mazurka_explore::Algorithm;
 use mazurka_program::Place;
 use mazurka_report::{Counterexample, Method, Report as Inner, Subject, TextOptions, Verdict, Wording};
+
+use super::heartbeat::Spot;
 
 /// What the readers of reports of the library call things.
 pub(super) const WORDING: Wording = Wording {
@@ -24,6 +27,22 @@ pub(super) const MEMORY_MODEL: &str = "sequential consistency";
 
 /// The columns of a report: as wide as the command's where there is no terminal.
 const WIDTH: usize = 120;
+
+/// What is said of the claims of atomic blocks, of which each was tried or not.
+pub(super) fn notes_of_claims(claims: &BTreeMap<Spot, bool>) -> Vec<String> {
+    let told = |tried: bool, what: &str| {
+        let mut spots = claims.iter().filter(|claim| *claim.1 == tried).map(|claim| claim.0);
+        let Spot { file, line } = spots.next()?;
+        let others = match spots.count() {
+            0 => String::new(),
+            others => format!(" (and at {others} other places)"),
+        };
+        Some(format!("what {file}:{line} claims of atomic blocks{others} {what}"))
+    };
+    let tried = told(true, "was tried in the states that were met, and not proved");
+    let not = told(false, "was never tried: nowhere were two such blocks next while it was to hold");
+    tried.into_iter().chain(not).collect()
+}
 
 /// What a check says in the end.
 ///

@@ -12,14 +12,17 @@ use mazurka_threads::replay::digest;
 use super::arrive::Arrival;
 use super::operation::{CurrentStep, Operation, Wait};
 use super::{Runtime, place_of};
+use crate::atomic::Block;
 
 type Place = &'static Caller<'static>;
 
 impl Runtime {
     /// Whether a block that the running process comes to is a step of its own. Within a block, and while the process
     /// unwinds, it is part of one.
-    pub(crate) fn is_step_for_block(&mut self, claims: bool) -> bool {
-        self.search.declares |= claims;
+    pub(crate) fn is_step_for_block(&mut self, block: Option<&Block<'_>>) -> bool {
+        for (.., place) in block.into_iter().flat_map(Block::claims) {
+            self.know_claim(place, false);
+        }
         self.execution.within.is_none() && !std::thread::panicking()
     }
 

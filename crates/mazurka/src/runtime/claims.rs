@@ -6,6 +6,7 @@
 //! that comes there shows it again.
 
 use std::mem::take;
+use std::ptr;
 
 use mazurka_program::{Failure, FailureKind, Location, ProcessId, Run, Stop};
 
@@ -58,6 +59,14 @@ impl Runtime {
     /// Whether the running process takes a step that is tried.
     pub(crate) fn is_trying(&self) -> bool {
         self.search.trying.is_some_and(|after| self.execution.schedule.depth > after)
+    }
+
+    /// Something is claimed there, which has now been tried or not.
+    pub(super) fn know_claim(&mut self, place: CallSite, tried: bool) {
+        match self.search.claims.iter_mut().find(|claim| ptr::eq(claim.0, place)) {
+            Some(claim) => claim.1 |= tried,
+            None => self.search.claims.push((place, tried)),
+        }
     }
 
     /// A block that may be tried begins.
@@ -146,10 +155,11 @@ impl ClosureRun {
         let ends = self.both_orders(pair, depth);
         self.runtime.search.trying = None;
         let (ends, threads) = ends?;
+        let held = claimed.iter().filter(|claim| ends[claim.by].holds.get(claim.number) == Some(&true));
+        held.clone().for_each(|claim| self.runtime.know_claim(claim.place, true));
         let Some(how) = difference(&ends, &threads) else { return Ok(Vec::new()) };
         let here = state(&ends);
-        let wrong = claimed.iter().filter(|claim| ends[claim.by].holds.get(claim.number) == Some(&true));
-        Ok(wrong.map(|claim| refuted(claim, &here, &how)).collect())
+        Ok(held.map(|claim| refuted(claim, &here, &how)).collect())
     }
 
     fn both_orders(&mut self, [p, q]: [ProcessId; 2], depth: usize) -> Result<([End; 2], [String; 2]), Halt> {

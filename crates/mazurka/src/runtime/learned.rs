@@ -16,12 +16,18 @@ pub(super) struct Learned {
 const UNSEEN: &str = "unseen";
 const WEAK_ORDERING: &str = "weak-ordering";
 const CLOCK: &str = "clock";
+const CLAIMED: &str = "claimed";
+const TRIED: &str = "tried";
 
 impl Learned {
     /// Nothing if nothing was learned.
     pub(super) fn encoded(&self) -> Vec<u8> {
         let mut text = if self.unseen { format!("{UNSEEN}\n") } else { String::new() };
-        for (what, spot) in [(WEAK_ORDERING, &self.met.weak_ordering), (CLOCK, &self.met.clock)] {
+        let met = &self.met;
+        let spots = [(WEAK_ORDERING, met.weak_ordering.as_ref()), (CLOCK, met.clock.as_ref())];
+        let claims =
+            met.claims.iter().map(|(spot, tried)| (if *tried { TRIED } else { CLAIMED }, Some(spot)));
+        for (what, spot) in spots.into_iter().chain(claims) {
             if let Some(Spot { file, line }) = spot {
                 text += &format!("{what} {line} {file}\n");
             }
@@ -42,6 +48,7 @@ impl Learned {
                 (UNSEEN, None) => learned.unseen = true,
                 (WEAK_ORDERING, Some(spot)) => learned.met.weak_ordering = Some(spot),
                 (CLOCK, Some(spot)) => learned.met.clock = Some(spot),
+                (CLAIMED | TRIED, Some(spot)) => _ = learned.met.claims.insert(spot, what == TRIED),
                 _ => return None,
             }
         }
@@ -52,13 +59,16 @@ impl Learned {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn what_was_learned_is_read_as_it_was_written() {
         let spot = |line| Some(Spot { file: "src/a b.rs".to_owned(), line });
         for (weak_ordering, clock) in [(None, None), (spot(1), None), (None, spot(2)), (spot(3), spot(4))] {
             for unseen in [false, true] {
-                let met = Met { weak_ordering: weak_ordering.clone(), clock: clock.clone() };
+                let claims = spot(5).into_iter().map(|spot| (spot, unseen)).collect();
+                let claims = if clock.is_some() { claims } else { BTreeMap::new() };
+                let met = Met { weak_ordering: weak_ordering.clone(), clock: clock.clone(), claims };
                 let learned = Learned { met, unseen };
                 assert_eq!(learned.encoded().is_empty(), learned == Learned::default());
                 assert_eq!(Learned::decoded(&learned.encoded()), Some(learned));

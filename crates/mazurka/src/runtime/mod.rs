@@ -240,8 +240,8 @@ pub(crate) struct Search {
     pub(crate) discoveries: std::sync::Arc<Discoveries>,
     /// What may happen of itself.
     pub(crate) spurious: Spurious,
-    /// Whether something is claimed of an atomic block.
-    declares: bool,
+    /// Where something is claimed of atomic blocks, and whether it was tried.
+    claims: Vec<(&'static Caller<'static>, bool)>,
     /// While both orders of two blocks are run: after so many steps they come.
     trying: Option<u32>,
 }
@@ -337,7 +337,7 @@ impl Runtime {
             announced: Vec::new(),
             discoveries: std::sync::Arc::default(),
             spurious: Spurious::default(),
-            declares: false,
+            claims: Vec::new(),
             trying: None,
         };
         let (execution, step) = (take(&mut recycled.execution), take(&mut recycled.step));

@@ -191,9 +191,9 @@ impl Run for ClosureRun {
     #[inline(always)]
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
         label.clear();
-        let refuted = match self.runtime.search.declares {
-            true => self.refuted_by(process).map_err(|_| self.stopped())?,
-            false => Vec::new(),
+        let refuted = match self.runtime.search.claims.is_empty() {
+            true => Vec::new(),
+            false => self.refuted_by(process).map_err(|_| self.stopped())?,
         };
         self.advance(process, choice).map_err(|_| self.stopped())?;
         std::mem::swap(label, &mut self.runtime.step.label);
@@ -612,6 +612,9 @@ impl Drop for ClosureRun {
     fn drop(&mut self) {
         if let Some(place) = self.runtime.search.weak_ordering {
             self.heartbeat.weak_ordering(place);
+        }
+        for &(place, tried) in &self.runtime.search.claims {
+            self.heartbeat.claim(place, tried);
         }
         self.runtime.end_execution();
         Recycled::keep(&mut self.runtime, &mut self.prefixes);
