@@ -140,6 +140,8 @@ fn the_papers_numbers() {
         ("cav17_example1", Context, 3, 12),
         ("cav18_fig1", Context, 2, 9),
         ("cav18_fig1", ContextGuided, 2, 9),
+        // Example 5, with the constraints that are synthesised: p.q.r, and q.r cut.
+        ("cav18_fig1", Constraints, 1, 6),
         ("issta19_running", Context, 2, 10),
         ("issta19_running", OptimalContext, 2, 10),
         ("issta19_running", OptimalContextObservers, 1, 9),

@@ -55,8 +55,9 @@ pub trait Constraints {
         false
     }
 
-    /// As [`Constraints::commute_uniformly`], up to renaming, and without what the two processes do themselves:
-    /// what CAV'18 asks (definition 4).
+    /// As [`Constraints::commute_uniformly`], up to renaming, of two blocks that are both pending, and without what
+    /// either of the two processes does: what CAV'18 asks (definition 4). The default counts what the second one
+    /// does too, and so says no more often than it has to.
     fn commute_beside(&mut self, first: u32, second: u32, processes: [ProcessId; 2]) -> bool {
         self.commute_uniformly(first, second, processes[0])
     }

@@ -79,6 +79,30 @@ fn a_run_tells_what_commutes_now_and_later() {
     assert_eq!(constraints.block(r), None);
 }
 
+/// Definition 4 of CAV'18: what the two do themselves does not count, what others may still do does.
+#[test]
+fn beside_a_pair_only_others_count() {
+    let beside = |more: &str| {
+        let pair = "var x = 2, z = 1, s;
+            process p { atomic { if z <= 0 { x = 1; } } }
+            process q { atomic { if z <= 0 { x = 3; } } z = 0; }";
+        let mut run = program(&format!("{pair} {more}")).start(Footprints::Static);
+        let constraints = run.constraints().unwrap();
+        let [p, q] = [0, 1].map(ProcessId);
+        let [bp, bq] = [p, q].map(|process| constraints.block(process).unwrap());
+        assert_eq!(constraints.commute(bp, bq), Commutes::Here);
+        // That q sets z later counts here, for q may have its step taken before p.
+        assert!(!constraints.commute_uniformly(bp, bq, p));
+        [constraints.commute_beside(bp, bq, [p, q]), constraints.commute_beside(bq, bp, [q, p])]
+    };
+    assert_eq!(beside(""), [true, true]);
+    assert_eq!(beside("process r { s = 1; }"), [true, true]);
+    assert_eq!(beside("process r { z = 0; }"), [false, false]);
+    assert_eq!(beside("process r { s = 1; z = 0; }"), [false, false]);
+    assert_eq!(beside("process r { s = 1; spawn later(); } task later() { z = 0; }"), [false, false]);
+    assert_eq!(beside("process r { await s == 1; z = 0; } process t { s = 1; }"), [false, false]);
+}
+
 #[test]
 fn what_may_overflow_commutes_only_where_it_does_not() {
     let text = "var x = 9223372036854775807;

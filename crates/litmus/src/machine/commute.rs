@@ -13,6 +13,20 @@ impl LitmusRun {
     fn know(&mut self) -> &mut Knowledge {
         self.knowledge.get_or_insert_with(|| Knowledge::new(&self.image))
     }
+
+    /// Whether two blocks commute as long as these processes do nothing.
+    fn commute_without(&mut self, first: u32, second: u32, without: &[ProcessId]) -> bool {
+        self.know();
+        let Some(knowledge) = &mut self.knowledge else { return false };
+        let mut written = Set::default();
+        for (at, proc) in self.machine.procs.iter().enumerate() {
+            let does_nothing = without.iter().any(|process| process.index() == at);
+            if proc.core.status == Status::Live && !does_nothing {
+                knowledge.add_written(proc.core.pc, &mut written);
+            }
+        }
+        knowledge.commute_uniformly(&self.image, self.machine.memory.values(), first, second, &written)
+    }
 }
 
 impl Constraints for LitmusRun {
@@ -31,15 +45,12 @@ impl Constraints for LitmusRun {
     }
 
     fn commute_uniformly(&mut self, first: u32, second: u32, without: ProcessId) -> bool {
-        self.know();
-        let Some(knowledge) = &mut self.knowledge else { return false };
-        let mut written = Set::default();
-        for (at, proc) in self.machine.procs.iter().enumerate() {
-            if proc.core.status == Status::Live && at != without.index() {
-                knowledge.add_written(proc.core.pc, &mut written);
-            }
-        }
-        knowledge.commute_uniformly(&self.image, self.machine.memory.values(), first, second, &written)
+        self.commute_without(first, second, &[without])
+    }
+
+    /// Both steps are pending, so what the two processes do once one of them is taken is of no concern.
+    fn commute_beside(&mut self, first: u32, second: u32, processes: [ProcessId; 2]) -> bool {
+        self.commute_without(first, second, &processes)
     }
 
     fn commute_unless(
