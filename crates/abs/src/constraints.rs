@@ -8,6 +8,7 @@
 
 mod declared;
 mod extract;
+mod functions;
 mod loops;
 mod pairs;
 #[cfg(test)]
@@ -17,9 +18,10 @@ use mazurka_constraints::{Described, Settings, Table};
 
 use crate::model::{Method, MethodId, Model};
 pub use declared::declared;
-use extract::{Functions, extract};
+use extract::extract;
+use functions::Functions;
 
-pub(crate) use extract::Loop;
+pub(crate) use functions::Loop;
 pub(crate) use pairs::{Creator, MethodPair, MethodPairs, Term};
 
 /// When the methods of each class commute on one object.

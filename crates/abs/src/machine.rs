@@ -55,6 +55,7 @@ mod foresee;
 mod guard;
 mod memory;
 mod naming;
+mod others;
 mod record;
 mod rounds;
 mod run;

@@ -14,6 +14,7 @@
 mod block;
 mod compose;
 mod map;
+mod search_solver;
 mod show;
 mod synthesis;
 mod table;
@@ -21,6 +22,7 @@ mod table;
 pub use block::{Block, Effect, Path, Terms};
 pub use compose::{Creation, Pair, compose};
 pub use mazurka_smt::SolverProgram;
+pub use search_solver::SearchSolver;
 pub use show::{Names, show_constraint, show_formula, show_literal};
 pub use synthesis::{Constraint, Independence, Settings, Solver, refute, synthesise};
 pub use table::{DeclaredRow, Described, PairRow, Standing, Table};

@@ -26,6 +26,9 @@ impl Names {
         let arguments: Vec<String> = one.arguments.iter().map(|sum| self.linear(sum)).collect();
         let unnamed = format!("f{}", one.function);
         let name = self.functions.get(one.function as usize).unwrap_or(&unnamed);
+        if arguments.is_empty() {
+            return name.clone();
+        }
         format!("{name}({})", arguments.join(", "))
     }
 

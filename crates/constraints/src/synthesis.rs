@@ -106,6 +106,8 @@ pub struct Independence {
     pub necessary: bool,
     /// What kept more from being known, in one sentence.
     pub note: Option<String>,
+    /// What went wrong with a program that was asked, in one sentence. Then nothing that it said is believed.
+    pub complaint: Option<String>,
 }
 
 impl Independence {
@@ -188,9 +190,12 @@ pub fn synthesise(pair: &Pair, settings: &Settings) -> Independence {
     constraints.sort_by_key(|constraint| (constraint.literals.len(), constraint.clone()));
     constraints.dedup();
     let complaint = search.differ.complaint().or(search.possible.complaint()).map(str::to_owned);
-    let note = complaint.or(note.map(str::to_owned));
+    if complaint.is_some() && matches!(settings.solver, Solver::Program(_)) {
+        constraints.clear();
+    }
+    let note = complaint.clone().or(note.map(str::to_owned));
     let exact = pair.applications.is_empty();
-    Independence { constraints, necessary: note.is_none() && exact, note }
+    Independence { constraints, necessary: note.is_none() && exact, note, complaint }
 }
 
 struct Search {

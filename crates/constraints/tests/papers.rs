@@ -1,9 +1,11 @@
 //! The constraints of the papers' examples, and of blocks that are all over concurrent programs.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use mazurka_constraints::{
-    Block, Creation, Effect, Names, Path, Settings, compose, show_constraint, synthesise,
+    Block, Creation, Effect, Names, Pair, Path, SearchSolver, Settings, Solver, SolverProgram, Terms,
+    compose, refute, show_constraint, synthesise,
 };
 use mazurka_smt::{Formula, Linear, Var, Work};
 
@@ -169,4 +171,118 @@ fn what_is_known_makes_constraints_shorter() {
     let invariant = Formula::and([at_most(&number(0), &cnt), at_most(&cnt, &cap), at_most(&number(1), &cap)]);
     let known = constraints(&put, &take, &["cnt", "cap"], invariant);
     assert_eq!(known, ["cnt > 0 && cnt < cap"]);
+}
+
+/// A ladder of six steps tells on which of them `x` stands; somebody else moves it by two.
+#[test]
+fn a_ladder_has_one_constraint_for_each_step() {
+    let x = var(0);
+    let mut paths = Vec::new();
+    let mut above = Formula::True;
+    for step in 0..=6 {
+        let here = if step == 6 { Formula::True } else { at_most(&x, &number(10 * step)) };
+        paths.push(path(Formula::and([above.clone(), here.clone()]), &[(1, number(step))], &[]));
+        above = Formula::and([above, here.negated()]);
+    }
+    let ladder = block(2, 0, paths);
+    let moves = block(2, 0, vec![path(Formula::True, &[(0, plus(&x, &number(2)))], &[])]);
+    let pair = compose(&ladder, &moves, Creation::Anyone, &mut Work(1_000_000)).unwrap();
+    assert_eq!(pair.differ.atoms().len(), 12);
+    let expected = [
+        "x <= -2",
+        "x >= 51",
+        "x > 0 && x <= 8",
+        "x >= 11 && x <= 18",
+        "x >= 21 && x <= 28",
+        "x >= 31 && x <= 38",
+        "x >= 41 && x <= 48",
+    ];
+    let mut found = constraints(&ladder, &moves, &["x", "step"], Formula::True);
+    let mut expected = expected.map(str::to_owned);
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+}
+
+/// Two loops, each a function of all that it mentions: what it leaves in three variables, and whether it ends.
+fn loop_block(function: u32) -> Block {
+    let (shared, own) = (3, 1);
+    let mut terms = Terms::new(shared + own);
+    let mentioned: Vec<Linear> = (0..shared + own).map(var).collect();
+    let mut apply = |of: u32| Linear::var(terms.apply(10 * function + of, mentioned.clone()));
+    let ends = equal(&apply(0), &number(1));
+    let assigned: Vec<(u32, Linear)> = (0..shared).map(|at| (at, apply(1 + at))).collect();
+    let thrown = Path { fatal: true, ..path(ends.negated(), &[], &[]) };
+    let paths = vec![path(ends, &assigned, &[]), thrown];
+    Block { shared, own, paths, applications: terms.applications().to_vec(), ..Block::default() }
+}
+
+/// There are many comparisons of what nothing is known of: what is told is proved, and the same each time.
+#[test]
+fn loops_as_functions_of_thirty_comparisons() {
+    let (first, second) = (loop_block(0), loop_block(1));
+    let pair = compose(&first, &second, Creation::Anyone, &mut Work(1_000_000)).unwrap();
+    let settings = Settings::default();
+    let found = synthesise(&pair, &settings);
+    println!(
+        "{} atoms, {} constraints, {:?}",
+        pair.differ.atoms().len(),
+        found.constraints.len(),
+        found.note
+    );
+    for constraint in &found.constraints {
+        let holds = Formula::and(constraint.literals.iter().cloned().map(Formula::Literal));
+        assert_eq!(refute(&pair, &holds, &settings), Ok(None));
+    }
+    assert_eq!(found.constraints, synthesise(&pair, &settings).constraints);
+}
+
+/// A program that is asked in place of a solver, and a pair to ask about.
+fn asked(script: &str, patience: Duration) -> (SearchSolver, Pair) {
+    let command = ["sh", "-c", script].map(str::to_owned).to_vec();
+    let program = SolverProgram { name: "z9".to_owned(), command, patience };
+    let x = var(0);
+    let set = |value| block(1, 0, vec![path(Formula::True, &[(0, number(value))], &[])]);
+    let more = block(1, 0, vec![path(Formula::True, &[(0, plus(&x, &number(1)))], &[])]);
+    let pair = compose(&set(1), &more, Creation::Anyone, &mut Work(1_000_000)).unwrap();
+    (SearchSolver::new(Solver::Program(program)), pair)
+}
+
+/// Whoever is missing, hangs, or answers nonsense is asked once, and told of in one sentence.
+#[test]
+fn who_does_not_answer_a_search_is_not_asked_again() {
+    let seconds = Duration::from_secs(20);
+    for (script, patience, what) in [
+        ("exit 0", seconds, "ended before it answered"),
+        ("while read line; do echo perhaps; done", seconds, "said `perhaps`, which is no answer"),
+        ("while read line; do :; done; sleep 100", Duration::from_millis(200), "gave no answer in 0.2 s"),
+        // Who goes on saying nothing has not answered either.
+        ("while :; do echo; sleep 0.05; done", Duration::from_millis(300), "gave no answer in 0.3 s"),
+    ] {
+        let (solver, pair) = asked(script, patience);
+        let begun = Instant::now();
+        for _ in 0..50 {
+            let found = solver.synthesise(&pair, Formula::True, Work(300_000), 16);
+            assert!(found.constraints.is_empty());
+        }
+        assert!(begun.elapsed() < Duration::from_secs(15), "it was asked again and again");
+        let expected = format!("the solver z9 {what}; the search goes on without its constraints");
+        assert_eq!(solver.complaint(), Some(expected));
+    }
+    let (embedded, (_, pair)) = (SearchSolver::default(), asked("exit 0", seconds));
+    assert_eq!(embedded.synthesise(&pair, Formula::True, Work(300_000), 16).constraints.len(), 0);
+    assert_eq!(embedded.complaint(), None);
+}
+
+#[test]
+fn a_solver_that_is_missing_is_told_of() {
+    let command = vec!["no-such-solver-is-installed".to_owned()];
+    let patience = Duration::from_secs(20);
+    let program = SolverProgram { name: "z9".to_owned(), command, patience };
+    let solver = SearchSolver::new(Solver::Program(program));
+    let (_, pair) = asked("exit 0", patience);
+    assert!(solver.synthesise(&pair, Formula::True, Work(300_000), 16).constraints.is_empty());
+    let told = solver.complaint().unwrap();
+    assert!(told.starts_with("the solver z9 can't be started ("), "{told}");
+    assert!(told.ends_with("; the search goes on without its constraints"), "{told}");
 }

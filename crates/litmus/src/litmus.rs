@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mazurka_constraints::{DeclaredRow, Settings, Standing, Table};
+use mazurka_constraints::{DeclaredRow, SearchSolver, Settings, Solver, Standing, Table};
 use mazurka_program::{Footprints, Program};
 
 use crate::code::Image;
@@ -48,12 +48,20 @@ pub struct Litmus {
     may_read: Option<Arc<MayRead>>,
     /// What is known of the constraints that it declares.
     judged: Option<Arc<Judged>>,
+    /// Who answers searches that ask when steps commute.
+    solver: SearchSolver,
 }
 
 impl Litmus {
     pub(crate) fn new(image: Image) -> Litmus {
         let judged = Judged::of(&image).map(Arc::new);
-        Litmus { image: Arc::new(image), rules: LabelRules::default(), may_read: None, judged }
+        Litmus {
+            image: Arc::new(image),
+            rules: LabelRules::default(),
+            may_read: None,
+            judged,
+            solver: SearchSolver::default(),
+        }
     }
 
     /// Of the constraints that it declares, those that could neither be proved nor refuted: where both blocks of one
@@ -94,6 +102,18 @@ impl Litmus {
         crate::constraints::table(&self.image, self.judged.as_deref(), settings)
     }
 
+    /// The same program, whose searches ask this solver when steps commute.
+    #[must_use]
+    pub fn with_solver(mut self, solver: Solver) -> Litmus {
+        self.solver = SearchSolver::new(solver);
+        self
+    }
+
+    /// What went wrong with the solver that searches asked, in one sentence: they went on without it.
+    pub fn solver_complaint(&self) -> Option<String> {
+        self.solver.complaint()
+    }
+
     /// The file it was read from, as the user named it; empty if it was made without one.
     pub fn file(&self) -> &str {
         &self.image.file
@@ -110,6 +130,7 @@ impl Program for Litmus {
             self.rules,
             self.may_read.clone(),
             self.judged.clone(),
+            self.solver.clone(),
         )
     }
 }

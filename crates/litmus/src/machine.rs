@@ -30,6 +30,7 @@ mod sync;
 
 use std::sync::Arc;
 
+use mazurka_constraints::SearchSolver;
 use mazurka_program::{Constraints, PortableNames, Receives, Rounds, Run, States, Stop, Values};
 use mazurka_program::{Failure, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet};
 
@@ -48,6 +49,8 @@ pub struct LitmusRun {
     machine: Machine,
     /// When steps commute, once somebody asks.
     knowledge: Option<Knowledge>,
+    /// Who finds out more of that.
+    solver: SearchSolver,
     /// What is known of declared constraints.
     judged: Option<Arc<Judged>>,
 }
@@ -99,6 +102,7 @@ impl LitmusRun {
         rules: LabelRules,
         may_read: Option<Arc<MayRead>>,
         judged: Option<Arc<Judged>>,
+        solver: SearchSolver,
     ) -> LitmusRun {
         let foresee = footprints == Footprints::Static && rules.static_footprints;
         let mut machine = Machine {
@@ -116,7 +120,7 @@ impl LitmusRun {
         if let Some(judged) = &judged {
             machine.tell_refuted(&image, judged);
         }
-        LitmusRun { image, machine, knowledge: None, judged }
+        LitmusRun { image, machine, knowledge: None, solver, judged }
     }
 
     /// The name of a process for people: `main`, `writer[2]`, and `task 0.1` for a spawned one.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::parse::{opened, values};
 use crate::{Answer, Application, Atom, Formula, Literal, Model, Relation, Session, Var, Work};
@@ -43,6 +43,8 @@ impl SolverProgram {
 
 /// How long an answer may be.
 const LONGEST: usize = 1 << 20;
+/// What a question counts as, however hard it is.
+const QUESTION: usize = 500;
 /// How many lines a program may be ahead of us.
 const LINES_AHEAD: usize = 1000;
 
@@ -117,8 +119,11 @@ impl External {
     /// What it says next: as many lines as it takes until the brackets are closed.
     fn hear(&mut self) -> Option<String> {
         let (mut text, mut open) = (String::new(), 0);
+        // Who says a little from time to time has not answered either.
+        let begun = Instant::now();
         loop {
-            let line = self.talk.as_ref()?.lines.recv_timeout(self.program.patience);
+            let left = self.program.patience.saturating_sub(begun.elapsed());
+            let line = self.talk.as_ref()?.lines.recv_timeout(left);
             match line {
                 Ok(line) => {
                     open += opened(&line);
@@ -197,8 +202,8 @@ impl External {
 }
 
 impl Session for External {
-    fn check(&mut self, literals: &[Literal], _work: &mut Work) -> Answer {
-        if self.talk.is_none() {
+    fn check(&mut self, literals: &[Literal], work: &mut Work) -> Answer {
+        if self.talk.is_none() || work.spend(QUESTION).is_err() {
             return Answer::Unknown;
         }
         self.ask(literals).unwrap_or(Answer::Unknown)

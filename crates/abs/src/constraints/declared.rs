@@ -8,7 +8,8 @@
 use mazurka_constraints::{Creation, DeclaredRow, Settings, Standing, compose, refute};
 use mazurka_smt::{Formula, Work};
 
-use super::extract::{Functions, condition, extract, own};
+use super::extract::{condition, extract, own};
+use super::functions::Functions;
 use super::line;
 use crate::model::{Class, Commutes, Method, MethodId, Model, Sort, Span};
 

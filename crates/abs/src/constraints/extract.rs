@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use mazurka_constraints::{Block, Effect as BlockEffect, Path, Terms};
 use mazurka_smt::{Formula, Linear, Var};
 
+use super::functions::{Function, Functions, Loop, Meaning, Part, is_total};
 use super::loops::LoopFacts;
 use crate::model::{
     Binary, Effect, Expr, ExprKind, Method, MethodId, Model, Sort, Statement, StatementKind, Target,
@@ -30,72 +31,6 @@ const LOOP: u32 = 2;
 
 const MIXED: Reason = "computes with integers and rationals together";
 const TOO_LARGE: Reason = "computes numbers that are too large";
-
-/// Functions of the standard library that have a value whatever they are given.
-const TOTAL: [&str; 22] = [
-    "length",
-    "isEmpty",
-    "appendright",
-    "concatenate",
-    "reverse",
-    "copy",
-    "without",
-    "max",
-    "min",
-    "abs",
-    "contains",
-    "insertElement",
-    "remove",
-    "union",
-    "intersection",
-    "difference",
-    "size",
-    "put",
-    "lookupDefault",
-    "removeKey",
-    "toString",
-    "keys",
-];
-
-/// The functions without a meaning of a program.
-#[derive(Debug, Default)]
-pub(super) struct Functions {
-    pub names: Vec<String>,
-    numbers: BTreeMap<String, u32>,
-    /// By number: what those are that somebody can find out.
-    pub meanings: BTreeMap<u32, Meaning>,
-}
-
-/// A loop of a method: where it is, and what it mentions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Loop {
-    /// The method, by number.
-    pub method: u32,
-    /// Where the loop begins.
-    pub file: u32,
-    pub start: u32,
-    /// The variables that are set before it, and the fields.
-    pub slots: Vec<u32>,
-    pub fields: Vec<u32>,
-}
-
-/// What a function stands for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
-    /// No object.
-    Null,
-    /// Whether a loop comes to its end: 1 if it does. Its arguments are variables, then fields.
-    Ends(Loop),
-}
-
-impl Functions {
-    fn number(&mut self, name: &str) -> u32 {
-        *self.numbers.entry(name.to_owned()).or_insert_with(|| {
-            self.names.push(name.to_owned());
-            self.names.len() as u32 - 1
-        })
-    }
-}
 
 /// What a method of a class does, and what its own variables are called: parameters, and the objects that it
 /// makes.
@@ -448,16 +383,16 @@ impl Extractor<'_> {
     /// Values as they leave a method: rationals are told by what stands for them.
     fn plain(&mut self, symbols: Vec<Symbol>) -> Result<Vec<Symbol>, Reason> {
         let plain = |symbol| match symbol {
-            Symbol::Number(_, Kind::Rat) => self.apply("rational", &[symbol]),
+            Symbol::Number(_, Kind::Rat) => self.apply(Function::Word("rational"), &[symbol]),
             symbol => Ok(symbol),
         };
         symbols.into_iter().map(plain).collect()
     }
 
     fn null(&mut self) -> Result<Symbol, Reason> {
-        let number = self.functions.number("null");
+        let number = self.number(Function::Null);
         self.functions.meanings.insert(number, Meaning::Null);
-        self.apply("null", &[])
+        self.apply(Function::Null, &[])
     }
 
     /// That what is made is there.
@@ -483,27 +418,26 @@ impl Extractor<'_> {
         let mentioned: Vec<Symbol> =
             mentioned.chain(fields.iter().map(|&field| way.fields[field as usize].clone())).collect();
         let (file, start) = (statement.span.file, statement.span.start);
-        let name = format!("the loop at {file}:{start}");
-        let ends = self.functions.number(&format!("ends {name}"));
-        self.functions
-            .meanings
-            .insert(ends, Meaning::Ends(Loop { method: self.method, file, start, slots, fields }));
-        let ends = self.apply(&format!("ends {name}"), &mentioned)?;
+        let part = |part| Function::Loop(part, file, start);
+        let ends = self.number(part(Part::Ends));
+        let meaning = Meaning::Ends(Loop { method: self.method, file, start, slots, fields });
+        self.functions.meanings.insert(ends, meaning);
+        let ends = self.apply(part(Part::Ends), &mentioned)?;
         let one = Symbol::Number(Linear::constant(1), Kind::Int);
         let ends = self.equal(&ends, &one)?;
         throws(way, ends, done);
         if facts.calls {
-            let number = self.functions.number(&name);
+            let number = self.number(part(Part::Calls));
             let told = self.plain(mentioned.clone())?;
             way.effects.push((LOOP + KINDS * number, told, None));
         }
         for &field in &facts.assigned_fields {
-            let after = self.apply(&format!("field {field} after {name}"), &mentioned)?;
+            let after = self.apply(part(Part::Field(field)), &mentioned)?;
             way.fields[field as usize] = alike(&way.fields[field as usize], after);
         }
         for &slot in &facts.assigned_slots {
             if let Some(before) = way.slots.get(&slot).cloned() {
-                let after = self.apply(&format!("variable {slot} after {name}"), &mentioned)?;
+                let after = self.apply(part(Part::Slot(slot)), &mentioned)?;
                 let after = match alike(&before, after) {
                     // A variable for rationals may have held an integer.
                     Symbol::Number(sum, Kind::Int) => Symbol::Number(sum, Kind::Other),
@@ -520,7 +454,11 @@ impl Extractor<'_> {
         matches!(symbol, Symbol::Number(sum, _) if matches!(sum.terms(), [(var, 1)] if made.contains(&var.0)))
     }
 
-    fn apply(&mut self, name: &str, arguments: &[Symbol]) -> Result<Symbol, Reason> {
+    fn number(&mut self, function: Function) -> u32 {
+        self.functions.number(self.model, self.method, function)
+    }
+
+    fn apply(&mut self, function: Function, arguments: &[Symbol]) -> Result<Symbol, Reason> {
         let mut sums = Vec::new();
         for argument in arguments {
             match argument {
@@ -530,7 +468,7 @@ impl Extractor<'_> {
                 Symbol::Truth(_) => return Err("gives a condition to a function"),
             }
         }
-        let function = self.functions.number(name);
+        let function = self.number(function);
         Ok(Symbol::Number(Linear::var(self.terms.apply(function, sums)), Kind::Other))
     }
 
@@ -594,8 +532,8 @@ impl Extractor<'_> {
                 Symbol::Number(Linear::constant(number.into()), Kind::Int)
             }
             ExprKind::Null => self.null()?,
-            ExprKind::This => self.apply("this", &[])?,
-            ExprKind::Text(text) => self.apply(&format!("{text:?}"), &[])?,
+            ExprKind::This => self.apply(Function::Word("this"), &[])?,
+            ExprKind::Text(text) => self.apply(Function::Text(text.to_string()), &[])?,
             ExprKind::Slot(slot) => {
                 way.slots.get(&slot.0).cloned().ok_or("uses a variable that is not set")?
             }
@@ -603,7 +541,7 @@ impl Extractor<'_> {
             ExprKind::Not(inner) => Symbol::Truth(self.truth(inner, way, done, depth)?.negated()),
             ExprKind::Negate(inner) => match self.value(inner, way, done, depth)? {
                 Symbol::Number(sum, Kind::Int) => Symbol::Number(sum.times(-1).ok_or(TOO_LARGE)?, Kind::Int),
-                other => self.apply("-", &[other])?,
+                other => self.apply(Function::Word("-"), &[other])?,
             },
             ExprKind::Binary(op @ (Binary::And | Binary::Or), left, right) => {
                 let before = done.len();
@@ -622,18 +560,17 @@ impl Extractor<'_> {
             }
             ExprKind::Construct(constructor, arguments) => {
                 let arguments = self.values(arguments, way, done, depth)?;
-                self.apply(&self.model.constructors[constructor.index()].name.clone(), &arguments)?
+                self.apply(Function::Constructor(constructor.0), &arguments)?
             }
             ExprKind::Apply { function, arguments, closures } if closures.is_empty() => {
                 let arguments = self.values(arguments, way, done, depth)?;
-                let name = self.model.functions[function.index()].name.clone();
-                if !TOTAL.contains(&name.as_str()) {
-                    let defined = self.apply(&format!("defined {name}"), &arguments)?;
+                if !is_total(self.model, *function) {
+                    let defined = self.apply(Function::Defined(*function), &arguments)?;
                     let one = Symbol::Number(Linear::constant(1), Kind::Int);
                     let defined = self.equal(&defined, &one)?;
                     throws(way, defined, done);
                 }
-                self.apply(&name, &arguments)?
+                self.apply(Function::Value(*function), &arguments)?
             }
             _ => return Err("has an expression that is not followed"),
         })
@@ -695,7 +632,7 @@ impl Extractor<'_> {
             Binary::Divide | Binary::DivideInts | Binary::Modulo => return Err("divides"),
             _ => return Err("has an operator that is not followed"),
         };
-        let value = self.apply(name, &[left, right])?;
+        let value = self.apply(Function::Word(name), &[left, right])?;
         let compares =
             matches!(op, Binary::Less | Binary::LessEqual | Binary::Greater | Binary::GreaterEqual);
         match value {

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use mazurka_constraints::{Block, Creation, Independence, Settings, compose, synthesise};
-use mazurka_smt::{Application, Linear, Var, Work};
+use mazurka_constraints::{Block, Creation, Independence, SearchSolver, compose};
+use mazurka_smt::{Application, Formula, Linear, Var, Work};
 
-use super::extract::{Functions, Loop, Meaning, extract};
+use super::extract::extract;
+use super::functions::{Functions, Loop, Meaning};
 use crate::model::{MethodId, Model};
 
 /// How much may be done for a pair while a search waits.
@@ -115,6 +116,7 @@ fn alone(sum: &Linear) -> Option<Var> {
 pub(crate) struct MethodPairs {
     model: Arc<Model>,
     found: Arc<Mutex<Found>>,
+    pub solver: SearchSolver,
 }
 
 #[derive(Debug, Default)]
@@ -126,7 +128,7 @@ struct Found {
 
 impl MethodPairs {
     pub fn new(model: Arc<Model>) -> MethodPairs {
-        MethodPairs { model, found: Arc::default() }
+        MethodPairs { model, found: Arc::default(), solver: SearchSolver::default() }
     }
 
     /// What is known of two methods of one class; none if nothing is.
@@ -143,8 +145,8 @@ impl MethodPairs {
                 methods: [first, second],
                 shared: one.shared,
                 own: [(parameters(first), one.own), (parameters(second), other.own)],
-                same: known(&one, &other, Creation::SameCreator),
-                anyone: known(&one, &other, Creation::Anyone),
+                same: known(&one, &other, Creation::SameCreator, &self.solver),
+                anyone: known(&one, &other, Creation::Anyone, &self.solver),
                 meanings: found.functions.meanings.clone(),
             })
         });
@@ -166,12 +168,13 @@ impl Found {
     }
 }
 
-fn known(first: &Block, second: &Block, creation: Creation) -> Known {
+fn known(first: &Block, second: &Block, creation: Creation, solver: &SearchSolver) -> Known {
     let mut work = Work(WORK);
     match compose(first, second, creation, &mut work) {
         Ok(pair) => {
-            let settings = Settings { work: work.0, most: MOST, ..Settings::default() };
-            Known { independence: synthesise(&pair, &settings), applications: pair.applications }
+            // Of fields nothing is known but what they hold now.
+            let independence = solver.synthesise(&pair, Formula::True, work, MOST);
+            Known { independence, applications: pair.applications }
         }
         Err(why) => Known { independence: Independence::nothing(why), applications: Vec::new() },
     }

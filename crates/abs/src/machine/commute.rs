@@ -17,7 +17,7 @@ use mazurka_smt::{Model as Numbers, Var};
 use crate::constraints::{Creator, Loop, MethodPair, Term};
 use crate::value::{Reference, Value};
 
-use super::code::{Image, NONE};
+use super::code::Image;
 use super::entity::{Task, Wait};
 use super::run::{AbsRun, Machine};
 use super::settings::AwaitTrue;
@@ -422,50 +422,7 @@ impl Constraints for AbsRun {
 
     fn commute_beside(&mut self, first: u32, second: u32, processes: [ProcessId; 2]) -> bool {
         let image = self.image.clone();
-        let written = self.machine.may_write(&image, &processes.map(|process| process.0));
+        let written = self.machine.may_write(&image, processes.map(|process| process.0));
         self.alike(first, second, &mut |location| written.contains(&location.0)) != Alike::Unknown
-    }
-}
-
-impl Machine {
-    /// The fields that others than some processes may write, whatever they call: those of the objects that they
-    /// can reach, by methods of the names that can be called.
-    fn may_write(&self, image: &Image, without: &[u32]) -> std::collections::BTreeSet<u32> {
-        let others = self.unfinished.iter().map(|process| process.0).filter(|p| !without.contains(p));
-        let tasks: Vec<&Rc<Task>> = others.filter_map(|p| self.task(p)).collect();
-        let (mut objects, mut rest) = (std::collections::BTreeSet::new(), Vec::new());
-        let meet = |value: &Value, rest: &mut Vec<u32>| {
-            value.visit(&mut |part, _| {
-                if let Value::Object(object) = part {
-                    rest.push(object.id);
-                }
-            });
-        };
-        for task in &tasks {
-            rest.extend(task.object.iter().map(|object| object.id));
-            let slots = task.frames.iter().flat_map(|frame| &frame.slots);
-            slots.for_each(|value| meet(value, &mut rest));
-            rest.extend(task.frames.iter().filter_map(|frame| frame.this.as_ref()).map(|this| this.id));
-        }
-        while let Some(object) = rest.pop() {
-            if objects.insert(object)
-                && let Some(object) = self.objects.get(object)
-            {
-                object.fields.iter().for_each(|value| meet(value, &mut rest));
-            }
-        }
-        let begun = tasks.iter().filter(|task| task.method != NONE).map(|task| task.method);
-        let methods = image.facts.reachable(image, begun);
-        let mut written = std::collections::BTreeSet::new();
-        for &object in &objects {
-            let class = self.references[object as usize].class;
-            let own = image.classes[class as usize].methods.iter().map(|&(_, method)| method);
-            for method in own.filter(|method| methods.contains(method)) {
-                let fields = image.facts.methods[method as usize].iter();
-                let base = self.bases[object as usize];
-                written.extend(fields.filter(|(_, kind)| !kind.is_read()).map(|(field, _)| base + field));
-            }
-        }
-        written
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use mazurka_constraints::{DeclaredRow, Standing};
+use mazurka_constraints::{DeclaredRow, SearchSolver, Solver, Standing};
 use mazurka_program::{
     Failure, FailureKind, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet, Program,
     Receives, Rounds, Run, States, Stop,
@@ -73,6 +73,31 @@ impl Abs {
             found: Arc::default(),
             is_part: false,
         }
+    }
+}
+
+impl Abs {
+    /// The same program, whose searches ask this solver when steps commute.
+    #[must_use]
+    pub fn with_solver(mut self, solver: Solver) -> Abs {
+        self.pairs.solver = SearchSolver::new(solver);
+        self
+    }
+
+    /// Looks for the constraints of all methods before a search asks for them, which keeps what is found.
+    pub fn find_constraints(&self) {
+        for class in &self.image.classes {
+            for &(_, first) in &class.methods {
+                for &(_, second) in &class.methods {
+                    self.pairs.pair(first, second);
+                }
+            }
+        }
+    }
+
+    /// What went wrong with the solver that searches asked, in one sentence: they went on without it.
+    pub fn solver_complaint(&self) -> Option<String> {
+        self.pairs.solver.complaint()
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mazurka_constraints::{Block, Creation, Independence, Pair, Settings, compose, refute, synthesise};
+use mazurka_constraints::{Block, Creation, Independence, Pair, SearchSolver, Settings, compose, refute};
 use mazurka_program::Commutes;
 use mazurka_smt::{Formula, Linear, Model, Var, Work};
 
@@ -35,6 +35,7 @@ pub(crate) struct Knowledge {
     /// Of each block, whether its line is in no loop.
     once: Vec<bool>,
     pairs: HashMap<(u32, u32), Arc<PairKnowledge>>,
+    solver: SearchSolver,
 }
 
 #[derive(Debug)]
@@ -48,7 +49,7 @@ struct PairKnowledge {
 }
 
 impl Knowledge {
-    pub fn new(image: &Image) -> Knowledge {
+    pub fn new(image: &Image, solver: SearchSolver) -> Knowledge {
         Knowledge {
             writes: Arc::new(MayWrite::find(image)),
             ranges: Arc::new(Ranges::find(image)),
@@ -57,6 +58,7 @@ impl Knowledge {
             lines: Vec::new(),
             once: Vec::new(),
             pairs: HashMap::new(),
+            solver,
         }
     }
 
@@ -92,9 +94,9 @@ impl Knowledge {
         let mut work = Work(WORK);
         let known = match compose(one, other, Creation::SameCreator, &mut work) {
             Ok(pair) => {
-                let settings = Settings { work: work.0, most: MOST, ..Settings::default() };
                 let fits = pair.computed.iter().all(|sum| self.ranges.fits(image, sum));
-                let independence = synthesise(&pair, &settings);
+                let independence =
+                    self.solver.synthesise(&pair, self.ranges.invariant(image, &pair.differ), work, MOST);
                 let declared = proved(image, [key.0, key.1].map(|block| self.lines[block as usize]), &pair);
                 PairKnowledge { independence, declared, computed: pair.computed, fits }
             }

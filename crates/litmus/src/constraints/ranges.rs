@@ -8,7 +8,7 @@
 //! every state is covered. A program that may take any number of steps is covered only if the intervals come
 //! to rest before.
 
-use mazurka_smt::Linear;
+use mazurka_smt::{Formula, Linear, Var};
 
 use crate::ast::BinaryOp;
 use crate::code::{ComponentCode, Image, Instr, Lvalue, NONE, Node, NodeId, Op, Tree};
@@ -82,6 +82,28 @@ impl Ranges {
             range = range.with(part, |a, b| a + b);
         }
         range.0 >= i128::from(i64::MIN) && range.1 <= i128::from(i64::MAX)
+    }
+}
+
+/// What is so in every state.
+impl Ranges {
+    /// That each shared variable of a formula holds what it can hold.
+    pub fn invariant(&self, image: &Image, formula: &Formula) -> Formula {
+        let within = |var: Var| {
+            let Interval(least, greatest) = self.of_cell(image, var)?;
+            let (cell, number) = (Linear::var(var), Linear::constant);
+            let above = Formula::at_most(&number(least), &cell)?;
+            Some(Formula::and([above, Formula::at_most(&cell, &number(greatest))?]))
+        };
+        Formula::and(formula.vars().into_iter().filter_map(within))
+    }
+
+    /// None if nothing is known of a cell.
+    fn of_cell(&self, image: &Image, var: Var) -> Option<Interval> {
+        let known = self.known && var.0 < image.var_cells;
+        let range = known.then(|| self.vars[image.var_of(var.0) as usize])?;
+        let is_finite = range.0 > -WIDEST && range.1 < WIDEST;
+        (is_finite && !range.is_nothing()).then_some(range)
     }
 }
 

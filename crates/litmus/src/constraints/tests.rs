@@ -97,10 +97,33 @@ fn beside_a_pair_only_others_count() {
     };
     assert_eq!(beside(""), [true, true]);
     assert_eq!(beside("process r { s = 1; }"), [true, true]);
+    assert_eq!(beside("process r { await x == 1; z = 0; }"), [true, true]);
     assert_eq!(beside("process r { z = 0; }"), [false, false]);
     assert_eq!(beside("process r { s = 1; z = 0; }"), [false, false]);
     assert_eq!(beside("process r { s = 1; spawn later(); } task later() { z = 0; }"), [false, false]);
     assert_eq!(beside("process r { await s == 1; z = 0; } process t { s = 1; }"), [false, false]);
+}
+
+/// What a variable can hold at all is known: a search needs no constraint for what can't be.
+#[test]
+fn what_can_never_be_needs_no_constraint() {
+    let commute = |least: i64| {
+        let text = format!(
+            "var flag, x; process p {{ atomic {{ if flag < {least} {{ x = 1; }} }} }}
+             process q {{ atomic {{ if flag < {least} {{ x = 2; }} }} }}
+             process r {{ flag = 1; }} process s {{ flag = 0; }}"
+        );
+        let mut run = program(&text).start(Footprints::Static);
+        let constraints = run.constraints().unwrap();
+        let [p, q] = [0, 1].map(|at| constraints.block(ProcessId(at)).unwrap());
+        constraints.commute(p, q)
+    };
+    assert_eq!(commute(0), Commutes::Always);
+    assert_eq!(commute(1), Commutes::Unknown);
+    // People are told of all states, whether the program comes to them or not.
+    let text = "var flag, x; process p { atomic { if flag < 0 { x = 1; } } }
+        process q { atomic { if flag < 0 { x = 2; } } }";
+    assert_eq!(pairs(text), ["p q: flag >= 0"]);
 }
 
 #[test]

@@ -11,17 +11,16 @@ use crate::dead::Set;
 
 impl LitmusRun {
     fn know(&mut self) -> &mut Knowledge {
-        self.knowledge.get_or_insert_with(|| Knowledge::new(&self.image))
+        self.knowledge.get_or_insert_with(|| Knowledge::new(&self.image, self.solver.clone()))
     }
 
-    /// Whether two blocks commute as long as these processes do nothing.
-    fn commute_without(&mut self, first: u32, second: u32, without: &[ProcessId]) -> bool {
+    /// Whether two blocks commute, now and as long as no others than these processes do anything.
+    fn commute_while_they_act(&mut self, first: u32, second: u32, acts: impl Fn(ProcessId) -> bool) -> bool {
         self.know();
         let Some(knowledge) = &mut self.knowledge else { return false };
         let mut written = Set::default();
         for (at, proc) in self.machine.procs.iter().enumerate() {
-            let does_nothing = without.iter().any(|process| process.index() == at);
-            if proc.core.status == Status::Live && !does_nothing {
+            if proc.core.status == Status::Live && acts(ProcessId(at as u32)) {
                 knowledge.add_written(proc.core.pc, &mut written);
             }
         }
@@ -45,12 +44,15 @@ impl Constraints for LitmusRun {
     }
 
     fn commute_uniformly(&mut self, first: u32, second: u32, without: ProcessId) -> bool {
-        self.commute_without(first, second, &[without])
+        self.commute_while_they_act(first, second, |process| process != without)
     }
 
-    /// Both steps are pending, so what the two processes do once one of them is taken is of no concern.
+    /// Both steps are pending, so what the two processes do once one of them is taken is of no concern. Those who
+    /// wait may be let go on by others, if there are any who can do something.
     fn commute_beside(&mut self, first: u32, second: u32, processes: [ProcessId; 2]) -> bool {
-        self.commute_without(first, second, &processes)
+        let others_can = self.machine.enabled.iter().any(|process| !processes.contains(&process));
+        let acts = |process| others_can && !processes.contains(&process);
+        self.commute_while_they_act(first, second, acts)
     }
 
     fn commute_unless(
