@@ -2,8 +2,12 @@
 //!
 //! Along random walks, of every two pending steps: where they are said to commute here, or always, neither
 //! enables nor disables the other, and both orders end in the same named state with the same failures; where
-//! they are said to commute as long as one does not move, so they do in the states of a walk without it. Where they
-//! are said to end alike but for names, the ends are compared up to renaming.
+//! they are said to commute as long as one of them, or both, do not move, so they do in the states of a walk without.
+//! Where they are said to end alike but for names, the ends are compared up to renaming.
+//!
+//! What is counted is states, each once for a program: those in which both orders of some pair could be run.
+
+use std::collections::HashSet;
 
 use mazurka_litmus::ast::Ast;
 use mazurka_litmus::{Source, compile};
@@ -48,8 +52,8 @@ impl FuzzTarget for Commuting {
         let Outcome { held, mutants, classes, .. } = outcome;
         let seconds = outcome.time.as_secs_f64();
         format!(
-            "{held} programs ({mutants} mutants of the corpus) in {seconds:.1} s: {classes} times both orders \
-             were run and agreed with a constraint{}",
+            "{held} programs ({mutants} mutants of the corpus) in {seconds:.1} s: in {classes} \
+             different states both orders were run and agreed with a constraint{}",
             outcome.unfit_lines("left out")
         )
     }
@@ -91,8 +95,8 @@ impl FuzzTarget for AbsCommuting {
         let Outcome { held, mutants, classes, .. } = outcome;
         let seconds = outcome.time.as_secs_f64();
         format!(
-            "{held} ABS programs ({mutants} mutants) in {seconds:.1} s: {classes} times both orders were run and \
-             agreed with a constraint"
+            "{held} ABS programs ({mutants} mutants) in {seconds:.1} s: in {classes} different states both \
+             orders were run and agreed with a constraint"
         )
     }
 
@@ -101,93 +105,146 @@ impl FuzzTarget for AbsCommuting {
     }
 }
 
-/// Walks through a program; gives how often both orders were run.
+/// Walks through a program; gives in how many different states both orders of some pair were run.
 ///
 /// # Errors
 /// If two steps that are said to commute do not.
 pub fn check(program: &impl Program, walks: Walks, random: &mut Random) -> Result<usize, String> {
-    let mut run = program.start(Footprints::Dynamic);
-    let mut tried = 0;
+    let run = program.start(Footprints::Dynamic);
+    let mut walker = Walker { run, random, tried: HashSet::new() };
     for _ in 0..walks.number {
-        run.rewind(0);
+        walker.run.rewind(0);
         for _ in 0..walks.steps {
-            let pending = pending(&run);
+            let pending = walker.pending();
             for &(first, runs) in &pending {
                 for &(second, _) in pending.iter().filter(|&&(second, _)| runs && second != first) {
-                    tried += look(&mut run, first, second, random)?;
+                    walker.look([first, second])?;
                 }
             }
-            let enabled: Vec<ProcessId> = run.enabled().iter().collect();
-            if !step(&mut run, &enabled, random) {
+            if !walker.step(&[]) {
                 break;
             }
         }
     }
-    Ok(tried)
+    Ok(walker.tried.len())
 }
 
-/// Those that can take a step, and those that wait.
-fn pending(run: &impl Run) -> Vec<(ProcessId, bool)> {
-    let mut pending: Vec<(ProcessId, bool)> = run.enabled().iter().map(|process| (process, true)).collect();
-    run.waiting(&mut |process, _| pending.push((process, false)));
-    pending
+struct Walker<'a, R> {
+    run: R,
+    random: &'a mut Random,
+    /// The states in which both orders of some pair were run.
+    tried: HashSet<Vec<i64>>,
 }
 
-/// Takes a step of one of these processes; says whether one could be taken.
-fn step(run: &mut impl Run, processes: &[ProcessId], random: &mut Random) -> bool {
-    let Some(&next) = random.pick(processes) else { return false };
-    let choice = random.below(run.alternatives(next) as usize) as u32;
-    run.step(next, choice, &mut Label::default()).is_ok()
-}
-
-fn blocks(run: &mut impl Run, first: ProcessId, second: ProcessId) -> Option<(u32, u32)> {
-    let constraints = run.constraints()?;
-    Some((constraints.block(first)?, constraints.block(second)?))
-}
-
-/// Tries out what is said of two processes; gives how often both orders were run.
-fn look(
-    run: &mut impl Run,
-    first: ProcessId,
-    second: ProcessId,
-    random: &mut Random,
-) -> Result<usize, String> {
-    let Some((one, other)) = blocks(run, first, second) else { return Ok(0) };
-    let Some(constraints) = run.constraints() else { return Ok(0) };
-    let commutes = constraints.commute(one, other);
-    let uniformly = constraints.commute_uniformly(one, other, first);
-    let alike = constraints.commute_unless(one, other, &mut |_| false);
-    let mut tried = 0;
-    if alike != Alike::Unknown {
-        both_orders(run, (first, second), alike)?;
-        tried += 1;
+impl<R: Run> Walker<'_, R> {
+    /// Those that can take a step, and those that wait.
+    fn pending(&self) -> Vec<(ProcessId, bool)> {
+        let enabled = self.run.enabled().iter().map(|process| (process, true));
+        let mut pending: Vec<(ProcessId, bool)> = enabled.collect();
+        self.run.waiting(&mut |process, _| pending.push((process, false)));
+        pending
     }
-    if commutes != Commutes::Unknown {
-        both_orders(run, (first, second), Alike::Same)?;
-        tried += 1;
+
+    /// Takes a step of somebody else than these; says whether one could be taken.
+    fn step(&mut self, without: &[ProcessId]) -> bool {
+        let others = self.run.enabled().iter().filter(|process| !without.contains(process));
+        let others: Vec<ProcessId> = others.collect();
+        let Some(&next) = self.random.pick(&others) else { return false };
+        let choice = self.random.below(self.run.alternatives(next) as usize) as u32;
+        self.run.step(next, choice, &mut Label::default()).is_ok()
     }
-    if uniformly && commutes == Commutes::Unknown {
-        return Err("two steps commute in all states to come, and not here".to_owned());
+
+    fn blocks(&mut self, [first, second]: [ProcessId; 2]) -> Option<(u32, u32)> {
+        let constraints = self.run.constraints()?;
+        Some((constraints.block(first)?, constraints.block(second)?))
     }
-    if uniformly || commutes == Commutes::Always {
-        let depth = run.depth();
+
+    /// Tries out what is said of two processes.
+    fn look(&mut self, pair: [ProcessId; 2]) -> Result<(), String> {
+        let Some((one, other)) = self.blocks(pair) else { return Ok(()) };
+        let Some(constraints) = self.run.constraints() else { return Ok(()) };
+        let commutes = constraints.commute(one, other);
+        let uniformly = constraints.commute_uniformly(one, other, pair[0]);
+        let beside = constraints.commute_beside(one, other, pair);
+        let alike = match commutes {
+            Commutes::Unknown => constraints.commute_unless(one, other, &mut |_| false),
+            Commutes::Here | Commutes::Always => Alike::Same,
+        };
+        if alike != Alike::Unknown {
+            self.both_orders(pair, alike)?;
+        }
+        if uniformly && commutes == Commutes::Unknown || beside && alike == Alike::Unknown {
+            return Err("two steps commute in all states to come, and not here".to_owned());
+        }
+        match commutes {
+            Commutes::Always => self.look_without(&pair, pair, (one, other), Alike::Same)?,
+            _ if uniformly => self.look_without(&pair[..1], pair, (one, other), Alike::Same)?,
+            _ => {}
+        }
+        if beside && commutes != Commutes::Always {
+            self.look_without(&pair, pair, (one, other), Alike::Renamed)?;
+        }
+        Ok(())
+    }
+
+    /// Tries both orders wherever others lead than these, as long as the two have the same steps pending. The run is
+    /// where it was afterwards.
+    fn look_without(
+        &mut self,
+        without: &[ProcessId],
+        pair: [ProcessId; 2],
+        blocks: (u32, u32),
+        alike: Alike,
+    ) -> Result<(), String> {
+        let depth = self.run.depth();
         for _ in 0..WITHOUT {
-            let others = run
-                .enabled()
-                .iter()
-                .filter(|&process| process != first && (process != second || commutes != Commutes::Always));
-            let others: Vec<ProcessId> = others.collect();
-            if !step(run, &others, random) || blocks(run, first, second) != Some((one, other)) {
+            if !self.step(without) || self.blocks(pair) != Some(blocks) {
                 break;
             }
-            if run.enabled().contains(first) {
-                both_orders(run, (first, second), Alike::Same)?;
-                tried += 1;
+            if self.run.enabled().contains(pair[0]) {
+                self.both_orders(pair, alike)?;
             }
         }
-        run.rewind(depth);
+        self.run.rewind(depth);
+        Ok(())
     }
-    Ok(tried)
+
+    /// Runs both orders of two pending steps, of which the first is enabled, and compares.
+    fn both_orders(&mut self, [first, second]: [ProcessId; 2], alike: Alike) -> Result<(), String> {
+        let run = &mut self.run;
+        let depth = run.depth();
+        let told = format!(
+            "in a state after {depth} steps, {} and {} are said to commute ({alike:?}), but",
+            name(run, first),
+            name(run, second)
+        );
+        let enabled = run.enabled().contains(second);
+        let mut ends = Vec::new();
+        for (one, other) in [(first, second), (second, first)] {
+            if !enabled && one == second {
+                continue;
+            }
+            if run.step(one, 0, &mut Label::default()).is_err() {
+                run.rewind(depth);
+                return Ok(());
+            }
+            if run.enabled().contains(other) != (enabled || other == first) {
+                return Err(format!("{told} {} enables or disables the other", name(run, one)));
+            }
+            if enabled && run.step(other, 0, &mut Label::default()).is_err() {
+                run.rewind(depth);
+                return Ok(());
+            }
+            ends.extend(end(run, alike));
+            run.rewind(depth);
+        }
+        match &ends[..] {
+            [one, other] if one != other => return Err(format!("{told} the orders end differently")),
+            [_, _] => self.tried.extend(end(run, Alike::Same).map(|(state, _)| state)),
+            _ => {}
+        }
+        Ok(())
+    }
 }
 
 /// A state, with its names or up to renaming, and what went wrong on the way there.
@@ -203,44 +260,6 @@ fn end(run: &impl Run, alike: Alike) -> Option<(Vec<i64>, Vec<Failure>)> {
     let mut failures = run.failures().to_vec();
     failures.sort();
     Some((state, failures))
-}
-
-/// Runs both orders of two pending steps, of which the first is enabled, and compares.
-fn both_orders(
-    run: &mut impl Run,
-    (first, second): (ProcessId, ProcessId),
-    alike: Alike,
-) -> Result<(), String> {
-    let depth = run.depth();
-    let told = format!(
-        "in a state after {depth} steps, {} and {} are said to commute ({alike:?}), but",
-        name(run, first),
-        name(run, second)
-    );
-    let enabled = run.enabled().contains(second);
-    let mut ends = Vec::new();
-    for (one, other) in [(first, second), (second, first)] {
-        if !enabled && one == second {
-            continue;
-        }
-        if run.step(one, 0, &mut Label::default()).is_err() {
-            run.rewind(depth);
-            return Ok(());
-        }
-        if run.enabled().contains(other) != (enabled || other == first) {
-            return Err(format!("{told} {} enables or disables the other", name(run, one)));
-        }
-        if enabled && run.step(other, 0, &mut Label::default()).is_err() {
-            run.rewind(depth);
-            return Ok(());
-        }
-        ends.push(end(run, alike));
-        run.rewind(depth);
-    }
-    match ends[..] {
-        [ref one, ref other] if one != other => Err(format!("{told} the orders end differently")),
-        _ => Ok(()),
-    }
 }
 
 fn name(run: &impl Run, process: ProcessId) -> String {

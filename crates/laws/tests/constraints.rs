@@ -21,6 +21,17 @@ fn load(file: &str, parameters: &[(&str, i64)]) -> Litmus {
     compile(&parse(&source).expect("a program"), &source, &parameters).expect("a program")
 }
 
+/// A program of `bench/abs`, with another `n`.
+fn abs_program(name: &str, n: u32) -> mazurka_abs::Abs {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../bench/abs/{name}.abs"));
+    let text = std::fs::read_to_string(path).expect("a readable file");
+    let source = mazurka_abs::Source { name: format!("{name}.abs"), text };
+    let parameters = vec![("n".to_owned(), n.to_string())];
+    let options = mazurka_abs::Options { parameters, ..mazurka_abs::Options::default() };
+    let model = mazurka_abs::compile(&[source], &options).expect("a program");
+    mazurka_abs::Abs::new(model, mazurka_abs::Settings::default())
+}
+
 #[derive(Default)]
 struct Finals(BTreeSet<State>);
 
@@ -130,6 +141,17 @@ fn partners_need_each_other() {
     let mut rules = Rules::default();
     rules.convergent.need_partners = false;
     assert_eq!(found(Algorithm::ConvergentConstraints, rules), 2);
+}
+
+/// A task is not among the others if it waits for one of the two: while a store and a take are pending, the producer
+/// and the consumer can write nothing, and the two commute unless the buffer is empty.
+#[test]
+fn a_buffer_takes_two_to_the_n_executions_as_published() {
+    for (n, executions) in [(2, 4), (3, 8), (4, 16)] {
+        let program = abs_program("bb", n);
+        let counts = explore(&program, PUBLISHED, &Options::default(), &mut Finals::default()).counts;
+        assert_eq!(counts.complete, executions, "n = {n}");
+    }
 }
 
 /// One execution, and as many steps as there are events.

@@ -35,8 +35,8 @@ struct PublishedConstraints<'a> {
     nodes: Vec<Node>,
     /// Happens-before, without what was inferred to be independent.
     order: PairOrder,
-    /// Happens-before by what steps touch. `dep(E, e, n)` is by this one: what creates the process of `n` may do so
-    /// only behind steps that were inferred to be independent of it, and without these it could not be run again.
+    /// Happens-before by what steps touch. `dep(E, e, n)` is by this one where it can't be run as it was inferred: what
+    /// creates the process of `n` may do so only behind steps that were taken to be independent of it.
     full: PairOrder,
     blocks: Vec<Option<u32>>,
     chance: Chance,
@@ -161,8 +161,15 @@ impl PublishedConstraints<'_> {
                 Pair::Apart => {}
                 Pair::InOrder => self.order.add(&mut past, e),
                 Pair::Conflict { awaited } => {
-                    let u: Vec<usize> = (e + 1..last).filter(|&k| self.full.before(k, last)).collect();
-                    let (commutes, uniformly) = self.ask(e, &u, last, block);
+                    let inferred: Vec<usize> = (e + 1..last).filter(|&k| past.has(k)).collect();
+                    let touched: Vec<usize> = (e + 1..last).filter(|&k| self.full.before(k, last)).collect();
+                    let (u, (commutes, uniformly)) = match self.ask(e, &inferred, last, block) {
+                        Some(answer) => (inferred, answer),
+                        None => {
+                            let answer = self.ask(e, &touched, last, block).unwrap_or_default();
+                            (touched, answer)
+                        }
+                    };
                     if !uniformly {
                         self.order.add(&mut past, e);
                         races.extend((!awaited).then_some(Race { e, u, commutes }));
@@ -182,26 +189,29 @@ impl PublishedConstraints<'_> {
         races
     }
 
-    /// Whether `e` and the last step commute behind `u`, and whether they do so from then on. The run is on the
-    /// trace again afterwards.
-    fn ask(&mut self, e: usize, u: &[usize], last: usize, block: Option<u32>) -> (bool, bool) {
+    /// Whether `e` and the last step commute behind `u`, and whether they do so from then on; none if `u` does not lead
+    /// to where both are pending. The run is on the trace again afterwards.
+    fn ask(&mut self, e: usize, u: &[usize], last: usize, block: Option<u32>) -> Option<(bool, bool)> {
         let Walk { trace, run, .. } = &mut self.walk;
-        let Some(constraints) = run.constraints() else { return (false, false) };
-        let Some((first, second)) = self.blocks[e].zip(block) else { return (false, false) };
+        let constraints = run.constraints()?;
+        let (first, second) = self.blocks[e].zip(block)?;
         if constraints.commute(first, second) == Commutes::Always {
-            return (true, true);
+            return Some((true, true));
         }
         let processes = [trace.process(e), trace.process(last)];
         let steps: Vec<(ProcessId, u32)> = u.iter().map(|&k| (trace.process(k), trace.choice(k))).collect();
         let reached = self.walk.probe(e, steps.into_iter()).is_some();
-        let asked = self.walk.run.constraints().filter(|_| reached).map(|constraints| {
+        let asked = self.walk.run.constraints().filter(|_| reached).and_then(|constraints| {
+            if processes.map(|process| constraints.block(process)) != [Some(first), Some(second)] {
+                return None;
+            }
             // Whoever creates what is created: definition 6.
             let alike = constraints.commute_unless(first, second, &mut |_| false);
             let commutes = alike != Alike::Unknown || constraints.commute(first, second) != Commutes::Unknown;
-            (commutes, commutes && constraints.commute_beside(first, second, processes))
+            Some((commutes, commutes && constraints.commute_beside(first, second, processes)))
         });
         self.walk.back_to(last + 1);
-        asked.unwrap_or_default()
+        asked
     }
 
     /// Lines 11-14: puts `u.p.e` to sleep before `e` if a constraint holds, else what leads to the same state.
