@@ -285,10 +285,10 @@ pub struct CompareArgs {
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
 
-    /// Which algorithms, separated by commas
+    /// Which algorithms, separated by commas [default: naive,source,optimal,data-centric,reads-from]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = AlgorithmName,
-          default_value = "naive,source,optimal,reads-from", hide_possible_values = true)]
-    pub algorithms: Vec<String>,
+          hide_possible_values = true)]
+    pub algorithms: Option<Vec<String>>,
 
     /// Set a parameter of a .maz or .abs program; once for each. n=2..7 (7 included) or n=2,4,8 compares with
     /// each of these values

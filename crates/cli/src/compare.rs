@@ -15,10 +15,29 @@ use crate::{interrupt, output, parameters};
 /// What `naive` gets where no time limit is given: it would rarely end.
 const NAIVE_TIME: Duration = Duration::from_secs(10);
 
+/// What is compared if nobody says otherwise.
+const USUAL: [&str; 5] = ["naive", "source", "optimal", "data-centric", "reads-from"];
+
+/// The algorithms that are compared, and those that the program has to suit: who names one wants it to be refused, where
+/// it is, and not to be left out.
+fn asked_for(arguments: &CompareArgs) -> Result<(Vec<Algorithm>, Vec<Algorithm>), CommandError> {
+    let usual = || USUAL.map(str::to_owned).to_vec();
+    let names = arguments.algorithms.clone().unwrap_or_else(usual);
+    let named = names.iter().map(|name| algorithms(name.trim(), arguments.as_published));
+    let all = named.collect::<Result<Vec<_>, _>>().map_err(CommandError::unsupported)?.concat();
+    let mut suited = all.clone();
+    suited.retain(|&algorithm| arguments.algorithms.is_some() || !is_data_centric(algorithm));
+    Ok((all, suited))
+}
+
+/// Whether it is that algorithm, in any form.
+pub fn is_data_centric(algorithm: Algorithm) -> bool {
+    algorithm.name() == Algorithm::DataCentric.name()
+}
+
 /// Compares, reports, and gives the exit status.
 pub fn run(arguments: &CompareArgs, worker: Option<&Worker>) -> Result<u8, CommandError> {
-    let named = arguments.algorithms.iter().map(|name| algorithms(name.trim(), arguments.as_published));
-    let algorithms = named.collect::<Result<Vec<_>, _>>().map_err(CommandError::unsupported)?.concat();
+    let (algorithms, suited) = asked_for(arguments)?;
     let front_end = front_end::of_files(&arguments.files)?;
     let mut targets = Vec::new();
     // Whatever is wrong with any of the programs is told before one is run.
@@ -26,7 +45,7 @@ pub fn run(arguments: &CompareArgs, worker: Option<&Worker>) -> Result<u8, Comma
         let request = Request {
             files: &arguments.files,
             options: &instance.options,
-            algorithms: &algorithms,
+            algorithms: &suited,
             limits: &arguments.limits,
             worker,
             texts: None,

@@ -222,7 +222,10 @@ impl<T: Target> AnyTarget for T {
     }
 
     fn compare(&self, algorithm: Algorithm, options: &Options) -> ComparisonRow {
-        compare::row(self, algorithm, options)
+        match self.refuses_data_centric().filter(|_| compare::is_data_centric(algorithm)) {
+            Some(why) => ComparisonRow::refused(algorithm, why),
+            None => compare::row(self, algorithm, options),
+        }
     }
 
     fn constraints(&self, settings: &Settings) -> Option<Table> {

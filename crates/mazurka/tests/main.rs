@@ -19,6 +19,7 @@ mod jobs;
 mod leftovers;
 mod mailboxes;
 mod nondeterminism;
+mod observed_memory;
 mod orderings;
 mod parking;
 mod peers;

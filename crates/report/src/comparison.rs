@@ -9,7 +9,7 @@ mod text;
 
 use std::time::Instant;
 
-use mazurka_explore::{Algorithm, Counts, Options, explore};
+use mazurka_explore::{Algorithm, Counts, NotExhaustive, Options, explore};
 use mazurka_program::{Explain, Program, Schedule};
 
 use crate::check::{InternalError, internal_error, reason};
@@ -55,6 +55,8 @@ pub struct ComparisonRow {
     pub seconds: f64,
     /// Why it did not look at everything; none if it did.
     pub reason: Option<String>,
+    /// Whether that is since it does not cover the program: then the counts say nothing.
+    pub is_refused: bool,
     /// The distinct failures it met.
     pub failures: Vec<DistinctFailure>,
     /// Whether there were more than are kept.
@@ -80,13 +82,41 @@ pub fn comparison_row<'a, P: Program<Run: Explain>>(
     let seconds = begin.elapsed().as_secs_f64();
     let collected = collector.collected();
     let reason = reason(&summary, &collected, options.keep_going, &Wording::default());
+    let is_refused = matches!(summary.not_exhaustive, Some(NotExhaustive::Unsupported(_)));
     let internal = internal_error(&summary).map(|what| InternalError { algorithm, what });
     let broken =
         summary.broken.map(|failure| DistinctFailure::once(failure, Vec::new(), Schedule::default()));
     let failures = collected.found.into_iter().chain(broken).collect();
     let (counts, more_failures) = (summary.counts, collected.more);
     let parameters = Parameters::new();
-    ComparisonRow { parameters, algorithm, counts, seconds, reason, failures, more_failures, internal }
+    ComparisonRow {
+        parameters,
+        algorithm,
+        counts,
+        seconds,
+        reason,
+        is_refused,
+        failures,
+        more_failures,
+        internal,
+    }
+}
+
+impl ComparisonRow {
+    /// The row of an algorithm that does not cover the program, whatever that does.
+    pub fn refused(algorithm: Algorithm, why: &str) -> ComparisonRow {
+        ComparisonRow {
+            parameters: Parameters::new(),
+            algorithm,
+            counts: Counts::default(),
+            seconds: 0.0,
+            reason: Some(why.to_owned()),
+            is_refused: true,
+            failures: Vec::new(),
+            more_failures: false,
+            internal: None,
+        }
+    }
 }
 
 impl Comparison {

@@ -115,7 +115,7 @@ fn a_deadlock_says_who_waits() {
 fn a_comparison_has_the_form_of_its_schema() {
     let place = Place::new("json-compare", "program.maz", LOST);
     let value = object(COMPARE, &place.run(&["compare", "program.maz", "--json"]));
-    assert_eq!(value["runs"].as_array().unwrap().len(), 4);
+    assert_eq!(value["runs"].as_array().unwrap().len(), 5);
     assert_eq!((&value["verdict"], &value["disagreement"]), (&"failure".into(), &Value::Null));
     let place = Place::new("json-compare-error", "program.maz", "var");
     assert_eq!(object(CHECK, &place.run(&["compare", "program.maz", "--json"]))["error"]["kind"], "input");

@@ -154,10 +154,11 @@ fn compare_prints_a_row_for_each_algorithm() {
     compared.expect(
         0,
         &[
-            "algorithm   complete  blocked  assumed  deadlocks",
+            "algorithm     complete  blocked  assumed  deadlocks",
             "\nnaive ",
             "\nsource ",
             "\noptimal ",
+            "\ndata-centric ",
             "\nreads-from ",
             "time limit of 10 s",
         ],
@@ -165,6 +166,18 @@ fn compare_prints_a_row_for_each_algorithm() {
     let some = place.run(&["compare", "program.maz", "--algorithms", "optimal,source", "--timeout", "5"]);
     some.expect(0, &[]);
     assert!(!some.stdout.contains("naive"), "{}", some.stdout);
+    let place = Place::new(
+        "compare-refused",
+        "program.maz",
+        "var x; process p { await x == 1; } process q { x = 1; }",
+    );
+    place.run(&["compare", "program.maz"]).expect(
+        0,
+        &[
+            "data-centric†         -        -",
+            "† data-centric is refused: data-centric does not cover a step that waits",
+        ],
+    );
     let place = Place::new("compare-failing", "program.maz", LOST);
     place
         .run(&["compare", "program.maz", "--", "--param", "n=3"])

@@ -71,6 +71,9 @@ fn headings(varying: &[&str], algorithms: &[Algorithm]) -> String {
 impl ComparisonRow {
     fn latex(&self) -> [String; FIGURES.len()] {
         let dagger = if self.reason.is_some() { DAGGER } else { "" };
+        if self.is_refused {
+            return [format!("--{dagger}"), "--".to_owned(), "--".to_owned()];
+        }
         let counts = &self.counts;
         [format!("{}{dagger}", counts.complete), counts.blocked.to_string(), format!("{:.3}", self.seconds)]
     }

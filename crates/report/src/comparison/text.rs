@@ -74,7 +74,12 @@ impl Comparison {
             let has =
                 |row: &&ComparisonRow| row.algorithm == algorithm && row.reason.as_deref() == Some(reason);
             let at = self.at(self.rows.iter().filter(has));
-            format!("{algorithm} is not exhaustive{at}: {}", clean(reason))
+            let what = if self.rows.iter().filter(has).all(|row| row.is_refused) {
+                "refused"
+            } else {
+                "not exhaustive"
+            };
+            format!("{algorithm} is {what}{at}: {}", clean(reason))
         };
         kinds.into_iter().map(told).collect()
     }
@@ -119,8 +124,12 @@ impl ComparisonRow {
         let counts = &self.counts;
         let mut cells: Vec<String> =
             parameters.iter().map(|name| clean(value_of(&self.parameters, name))).collect();
+        cells.push(format!("{}{dagger}", self.algorithm));
+        if self.is_refused {
+            cells.resize(parameters.len() + HEADINGS.len(), "-".to_owned());
+            return cells;
+        }
         cells.extend([
-            format!("{}{dagger}", self.algorithm),
             counts.complete.to_string(),
             counts.blocked.to_string(),
             counts.assumed.to_string(),
