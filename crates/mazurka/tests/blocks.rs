@@ -348,3 +348,183 @@ fn claims_that_cannot_be_tried_are_not_passed_over() {
     });
     assert!(failure(&report).1.contains("may only read"), "{report}");
 }
+
+/// Random programs of blocks with claims, against what simulation says of them.
+mod random {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const NAMES: [&str; 2] = ["a", "b"];
+
+    #[derive(Clone, Copy, Debug)]
+    enum Op {
+        Look(usize),
+        Set(usize, i32),
+        Add(usize, i32),
+        /// If the first holds the number, one is added to the second.
+        AddIf(usize, i32, usize),
+    }
+
+    #[derive(Clone, Debug)]
+    struct Part {
+        name: usize,
+        /// Whom it claims to commute with, and where: everywhere, or where a variable holds a number.
+        claim: Option<(usize, Option<(usize, i32)>)>,
+        ops: Vec<Op>,
+    }
+
+    type Program = Vec<Vec<Part>>;
+
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, n: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) as usize % n
+        }
+
+        fn op(&mut self) -> Op {
+            let (at, value) = (self.below(2), self.below(3) as i32);
+            match self.below(4) {
+                0 => Op::Look(at),
+                1 => Op::Set(at, value),
+                2 => Op::Add(at, value),
+                _ => Op::AddIf(at, value, self.below(2)),
+            }
+        }
+
+        fn part(&mut self) -> Part {
+            let condition = (self.below(3) > 0).then(|| (self.below(2), self.below(3) as i32));
+            let claim = (self.below(3) > 0).then(|| (self.below(2), condition));
+            let ops = (0..1 + self.below(2)).map(|_| self.op()).collect();
+            Part { name: self.below(2), claim, ops }
+        }
+
+        fn program(&mut self) -> Program {
+            let threads = 2 + self.below(2);
+            (0..threads).map(|_| (0..1 + self.below(4 - threads)).map(|_| self.part()).collect()).collect()
+        }
+    }
+
+    fn simulate(ops: &[Op], vars: &mut [i32; 2]) -> Vec<i32> {
+        let mut seen = Vec::new();
+        for &op in ops {
+            match op {
+                Op::Look(at) => seen.push(vars[at]),
+                Op::Set(at, value) => vars[at] = value,
+                Op::Add(at, value) => vars[at] += value,
+                Op::AddIf(at, value, to) => vars[to] += i32::from(vars[at] == value),
+            }
+        }
+        seen
+    }
+
+    /// Whether a claim is wrong in some state that the program can come to.
+    fn is_wrong(program: &Program) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut left = vec![([0; 2], vec![0; program.len()])];
+        while let Some((vars, at)) = left.pop() {
+            let next = |thread: usize| program[thread].get(at[thread]);
+            for p in 0..program.len() {
+                let Some(part) = next(p) else { continue };
+                for other in (0..program.len()).filter(|&q| q != p).filter_map(next) {
+                    let claimed = part.claim.is_some_and(|(with, condition)| {
+                        with == other.name && condition.is_none_or(|(var, value)| vars[var] == value)
+                    });
+                    let (mut early, mut late) = (vars, vars);
+                    let first = simulate(&part.ops, &mut early);
+                    let ends = (first, simulate(&other.ops, &mut early));
+                    let second = simulate(&other.ops, &mut late);
+                    if claimed && (ends, early) != ((simulate(&part.ops, &mut late), second), late) {
+                        return true;
+                    }
+                }
+                let (mut vars, mut at) = (vars, at.clone());
+                simulate(&part.ops, &mut vars);
+                at[p] += 1;
+                if seen.insert((vars, at.clone())) {
+                    left.push((vars, at));
+                }
+            }
+        }
+        false
+    }
+
+    fn act(ops: &[Op], vars: &[AtomicI32; 2]) -> Vec<i32> {
+        let mut seen = Vec::new();
+        for &op in ops {
+            match op {
+                Op::Look(at) => seen.push(vars[at].load(SeqCst)),
+                Op::Set(at, value) => vars[at].store(value, SeqCst),
+                Op::Add(at, value) => _ = vars[at].fetch_add(value, SeqCst),
+                Op::AddIf(at, value, to) => {
+                    if vars[at].load(SeqCst) == value {
+                        vars[to].fetch_add(1, SeqCst);
+                    }
+                }
+            }
+        }
+        seen
+    }
+
+    fn thread(parts: &[Part], vars: &[AtomicI32; 2]) {
+        for part in parts {
+            let mut block = Block::named(NAMES[part.name]);
+            if let Some((with, condition)) = part.claim {
+                block = match condition {
+                    None => block.commutes_with(NAMES[with]),
+                    Some((at, value)) => {
+                        block.commutes_with_if(NAMES[with], move || vars[at].load(SeqCst) == value)
+                    }
+                };
+            }
+            block.run(|| act(&part.ops, vars));
+        }
+    }
+
+    fn run(program: &Program, algorithm: Algorithm, seed: u64) -> Report {
+        let program = program.clone();
+        Checker::new().algorithm(algorithm).seed(seed).run(move || {
+            let vars = [const { AtomicI32::new(0) }; 2];
+            thread::scope(|scope| {
+                for parts in &program {
+                    scope.spawn(|| thread(parts, &vars));
+                }
+            });
+        })
+    }
+
+    fn compare(programs: u64, first: u64) -> (u64, u64) {
+        let (mut wrong, mut right) = (0, 0);
+        for number in first..first + programs {
+            let program = Random(number.wrapping_mul(0x9E37_79B9_7F4A_7C15)).program();
+            let expected = is_wrong(&program);
+            *(if expected { &mut wrong } else { &mut right }) += 1;
+            for (algorithm, seed) in [
+                (Algorithm::Optimal, number),
+                (Algorithm::Optimal, number + 1),
+                (Algorithm::WakeUp, number),
+                (Algorithm::Naive, number),
+            ] {
+                let report = run(&program, algorithm, seed);
+                assert_eq!(!report.is_pass(), expected, "{number} {algorithm}\n{program:#?}\n{report}");
+                assert!(report.failures().all(|failure| failure.kind() == "constraint"), "{number} {report}");
+            }
+        }
+        (wrong, right)
+    }
+
+    #[test]
+    fn claims_are_wrong_where_simulation_says_so() {
+        let (wrong, right) = compare(40, 0);
+        assert!(wrong > 8 && right > 8, "{wrong} wrong, {right} right");
+    }
+
+    #[test]
+    #[ignore = "takes minutes"]
+    fn many_claims_are_wrong_where_simulation_says_so() {
+        let (wrong, right) = compare(5_000, 1_000);
+        println!("{wrong} wrong, {right} right");
+        assert!(wrong > 500 && right > 500);
+    }
+}

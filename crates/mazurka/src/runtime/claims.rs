@@ -182,9 +182,13 @@ impl ClosureRun {
             }
         }
         let tried = take(&mut self.runtime.execution.tried);
-        let mut locations: Vec<Location> = tried.iter().flat_map(|tried| tried.locations.clone()).collect();
-        locations.sort_unstable();
-        locations.dedup();
+        // In the order in which they are touched: numbers of locations are those of a search.
+        let mut locations: Vec<Location> = Vec::new();
+        for &location in tried.iter().flat_map(|tried| &tried.locations) {
+            if !locations.contains(&location) {
+                locations.push(location);
+            }
+        }
         let touched = locations.into_iter().map(|location| self.runtime.touched(location, before)).collect();
         let mut end = End { holds: Vec::new(), results: [None, None], touched };
         for tried in tried {
