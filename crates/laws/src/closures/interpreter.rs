@@ -253,6 +253,7 @@ impl<'a> Interpreter<'a> {
                 }
             }
             Op::Assume(condition) => mazurka::assume(self.value(condition)? != 0),
+            Op::Atomic(code) => return Some(mazurka::atomic(|| self.run(code))),
             Op::If { condition, then, otherwise } => {
                 let holds = self.value(condition)? != 0;
                 return Some(self.run(if holds { then } else { otherwise }));

@@ -20,7 +20,7 @@ use mazurka_program::{FailureKind, Run, State};
 use mazurka_trace::Trace;
 
 use super::program::{ClosureProgram, MainThread, Shape};
-use super::{joins, lowering, rewrite};
+use super::{blocks, joins, lowering, rewrite};
 use crate::behaviour::failure_name;
 use crate::campaign::{Broken, Checked, FuzzTarget, NOT_A_PROGRAM, Outcome};
 use crate::corpus::Seed;
@@ -70,7 +70,11 @@ impl FuzzTarget for LoopClosures {
 
     fn draw(&self, index: u64, random: &mut Random) -> (Ast, bool) {
         let (ast, mutant) = maz::draw(index, random, &self.corpus, cyclic::program);
-        (joins::arrange(&rewrite::rewrite(&ast, random)), mutant)
+        let mut ast = joins::arrange(&rewrite::rewrite(&ast, random));
+        if random.one_in(3) {
+            blocks::add(&mut ast, random);
+        }
+        (ast, mutant)
     }
 
     fn check(&self, ast: &Ast, seed: u64) -> Checked {

@@ -393,7 +393,7 @@ impl Lowering {
             StmtKind::Break => Op::Break,
             StmtKind::Continue => Op::Continue,
             StmtKind::Await(_) => return Err("an await"),
-            StmtKind::Atomic { .. } => return Err("an atomic block"),
+            StmtKind::Atomic { body, .. } => Op::Atomic(self.block(body)?),
             StmtKind::Skip => return Err("a step that does nothing"),
         })
     }

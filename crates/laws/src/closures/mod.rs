@@ -13,6 +13,7 @@
 //! something else than they should.
 
 mod arithmetic;
+mod blocks;
 mod c_text;
 mod encoded;
 mod interpreter;
@@ -99,6 +100,9 @@ pub fn prepare(ast: &Ast, seed: u64) -> Ast {
     let mut random = Random::new(seed);
     let mut ast = joins::arrange(&rewrite::rewrite(ast, &mut random));
     encoded::add(&mut ast, &mut random);
+    if random.one_in(3) {
+        blocks::add(&mut ast, &mut random);
+    }
     if random.one_in(4) {
         rust_ops::add(&mut ast, &mut random);
     }
@@ -351,6 +355,10 @@ mod tests {
             (
                 "var tok_p; process p { atomic { await tok_p == 1; tok_p = 0; } } process q { tok_p = 1; }",
                 "var tok_p; process p { } process q { tok_p = 1; }",
+            ),
+            (
+                "var x; process p { atomic { let r = x; x = r + 1; } } process q { x = 2; }",
+                "var x; process p { let r = x; x = r + 1; } process q { x = 2; }",
             ),
         ] {
             assert!(matches!(mistaken(program, acted), Checked::Breaks(_)), "{program}\n{acted}");

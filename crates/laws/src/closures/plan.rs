@@ -138,6 +138,8 @@ pub(super) enum Op {
     Choose(Option<Slot>, Value),
     Assert(Value, i64),
     Assume(Value),
+    /// One step.
+    Atomic(Vec<Op>),
     If {
         condition: Value,
         then: Vec<Op>,
