@@ -18,6 +18,7 @@ use mazurka_constraints::{Described, Settings, Table};
 
 use crate::model::{Method, MethodId, Model};
 pub use declared::declared;
+pub(crate) use declared::judged;
 use extract::extract;
 use functions::Functions;
 

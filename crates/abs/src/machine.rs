@@ -45,6 +45,7 @@ mod builtin;
 mod code;
 mod commute;
 mod compile;
+mod declared;
 mod effect;
 mod entity;
 mod eval;

@@ -213,6 +213,8 @@ pub struct Commutes {
     pub with: MethodId,
     /// About fields; none if the methods commute everywhere.
     pub condition: Option<Expr>,
+    /// How many variables the condition has of its own.
+    pub slots: u32,
     /// Of the name of the other method.
     pub span: Span,
 }

@@ -1,6 +1,7 @@
 //! The language, and what programs of it do.
 
 mod language;
+mod machine_claims;
 mod machine_counts;
 mod machine_explain;
 mod machine_features;

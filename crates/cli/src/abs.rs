@@ -128,13 +128,18 @@ impl Target for AbsTarget {
     }
 
     fn add_to(&self, report: &mut Report) -> Result<(), CommandError> {
-        for (row, _) in declared(&self.model) {
-            if let Standing::Open(why) = row.standing {
-                report.notes.push(format!(
-                    "`{}` (line {}) is neither proved nor refuted, since {why}",
-                    row.text, row.line
-                ));
-            }
+        let open = declared(&self.model).into_iter().filter_map(|(row, _)| match row.standing {
+            Standing::Open(why) => Some((row.text, row.line, why)),
+            _ => None,
+        });
+        for ((text, line, why), tries) in open.zip(self.program.tries_declared()) {
+            let how = match tries {
+                true => "both orders were run where both methods were next",
+                false => "nor is it tried, since more than the two may matter there",
+            };
+            report
+                .notes
+                .push(format!("`{text}` (line {line}) is neither proved nor refuted, since {why}; {how}"));
         }
         Ok(())
     }

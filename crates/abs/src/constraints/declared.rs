@@ -16,20 +16,28 @@ use crate::model::{Class, Commutes, Method, MethodId, Model, Sort, Span};
 /// How much may be done for one.
 const WORK: u64 = 1_000_000;
 
+/// A constraint that is declared: the method that it stands before, and what it says.
+pub(crate) type Declaration<'a> = (MethodId, &'a Commutes);
+
 /// What is declared in a program, in the order of the source, with its places.
 pub fn declared(model: &Model) -> Vec<(DeclaredRow, Span)> {
+    judged(model).into_iter().map(|(row, (_, commutes))| (row, commutes.span)).collect()
+}
+
+/// The same, with what it was made from.
+pub(crate) fn judged(model: &Model) -> Vec<(DeclaredRow, Declaration<'_>)> {
     let mut rows = Vec::new();
     for (at, class) in model.classes.iter().enumerate() {
         for &(_, method) in &class.methods {
             for commutes in &model.methods[method.index()].commutes {
                 let standing = judge(model, at, method, commutes).unwrap_or_else(Standing::Open);
                 let text = text(model, class, method, commutes);
-                let span = commutes.span;
-                rows.push((DeclaredRow { text, line: line(model, span.file, span.start), standing }, span));
+                let line = line(model, commutes.span.file, commutes.span.start);
+                rows.push((DeclaredRow { text, line, standing }, (method, commutes)));
             }
         }
     }
-    rows.sort_by_key(|(_, span)| (span.file, span.start));
+    rows.sort_by_key(|(_, (_, commutes))| (commutes.span.file, commutes.span.start));
     rows
 }
 

@@ -217,12 +217,14 @@ impl<'a> Compiler<'a> {
             let condition = condition.as_ref().map(|condition| {
                 let mut body = Body::new(self, module, Kind::Method);
                 body.class = Some(class);
-                body.condition(condition)
+                (body.condition(condition), body.slots.len() as u32)
             });
+            let (condition, slots) = condition.unzip();
             let name = self.world.method_name(with.text);
             match methods.iter().find(|(known, _)| *known == name) {
                 Some(&(_, other)) => {
-                    lowered.push(model::Commutes { with: other, condition, span: with.span })
+                    let slots = slots.unwrap_or_default();
+                    lowered.push(model::Commutes { with: other, condition, slots, span: with.span })
                 }
                 None => {
                     let message = format!("the class has no method `{}`", with.text);

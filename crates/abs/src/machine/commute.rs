@@ -82,7 +82,7 @@ const MOST_IN_PASSING: u64 = 200_000;
 
 impl Machine {
     /// Whether something can be known of blocks of a task.
-    fn has_block(&self, image: &Image, task: &Task) -> bool {
+    pub(super) fn has_block(&self, image: &Image, task: &Task) -> bool {
         matches!(task.wait, Wait::Start)
             && task.object.is_some()
             && !self.scheduled
@@ -92,7 +92,7 @@ impl Machine {
     }
 
     /// Runs something that is taken back, whatever it comes across.
-    fn in_passing<T>(&mut self, run: impl FnOnce(&mut Machine) -> T) -> T {
+    pub(super) fn in_passing<T>(&mut self, run: impl FnOnce(&mut Machine) -> T) -> T {
         let (foresees, renames) = (self.foresees, self.renames);
         let (told, guard_told) = (self.vm.told_names, self.guard_told_names.get());
         let (resolved, depth) = (self.resolved, self.marks.len());

@@ -69,6 +69,14 @@ fn empty(model: &Model) -> Image {
     }
 }
 
+/// The code of an expression over fields that has so many variables of its own, and how many it needs.
+pub(super) fn compile_condition(image: &mut Image, expr: &crate::model::Expr, slots: u32) -> (Code, u32) {
+    let mut compiler = Compiler { image: std::mem::take(image), slots };
+    let code = compiler.expression(expr);
+    *image = compiler.image;
+    (code, compiler.slots)
+}
+
 struct Compiler {
     image: Image,
     /// How many slots the frame of what is being compiled has so far.

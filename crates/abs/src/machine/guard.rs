@@ -32,9 +32,9 @@ impl CapturedGuard {
 }
 
 /// Fields as they were at some time.
-struct PastEnv<'a> {
-    object: Option<&'a Object>,
-    this: Option<&'a Rc<Reference>>,
+pub(super) struct PastEnv<'a> {
+    pub object: Option<&'a Object>,
+    pub this: Option<&'a Rc<Reference>>,
 }
 
 impl Env for PastEnv<'_> {

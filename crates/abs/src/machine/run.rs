@@ -5,24 +5,25 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use mazurka_constraints::{DeclaredRow, SearchSolver, Solver, Standing};
+use mazurka_constraints::{SearchSolver, Solver, Standing};
 use mazurka_program::{
     Failure, FailureKind, Footprints, Guard, GuardId, Label, Location, Names, ProcessId, ProcessSet, Program,
     Receives, Rounds, Run, States, Stop,
 };
 
-use crate::constraints::{MethodPairs, declared};
-use crate::model::{Model, Span};
+use crate::constraints::{MethodPairs, judged};
+use crate::model::Model;
 use crate::value::Reference;
 
 use super::code::{Image, NONE, SharedImage};
 use super::commute::Blocks;
-use super::compile::compile;
+use super::compile::{compile, compile_condition};
+use super::declared::OpenClaim;
 use super::entity::{Cog, Object, Task, Wait};
 use super::eval::Vm;
 use super::guard::CapturedGuard;
 use super::record::SegmentRecord;
-use super::settings::{Dependence, Settings};
+use super::settings::{AwaitTrue, Dependence, Settings};
 use super::store::Store;
 use super::touch::Touches;
 
@@ -44,6 +45,8 @@ pub struct Abs {
     found: Arc<Mutex<Discoveries>>,
     /// The constraints that are declared, and wrong.
     wrong: Arc<[Failure]>,
+    /// Those that can't be told from the text.
+    open: Arc<[OpenClaim]>,
     /// Whether this is for a part of a search: what is found out there stays to be told.
     is_part: bool,
 }
@@ -63,11 +66,12 @@ pub(super) struct Discoveries {
 impl Abs {
     /// Compiles a checked program.
     pub fn new(model: Model, settings: Settings) -> Abs {
-        let image = Arc::new(compile(&model));
-        let wrong = wrong(&model, &image).into();
+        let mut image = compile(&model);
+        let (wrong, open) = claims(&model, &mut image);
         Abs {
-            image,
-            wrong,
+            image: Arc::new(image),
+            wrong: wrong.into(),
+            open: open.into(),
             pairs: MethodPairs::new(Arc::new(model)),
             settings,
             found: Arc::default(),
@@ -99,16 +103,42 @@ impl Abs {
     pub fn solver_complaint(&self) -> Option<String> {
         self.pairs.solver.complaint()
     }
+
+    /// Of the declared constraints that are neither proved nor refuted, in the order of the source: whether both orders
+    /// are run where both methods are next in an object. They are not where tasks can be blocked between two segments,
+    /// where a cog can have several objects, or under an order.
+    pub fn tries_declared(&self) -> Vec<bool> {
+        let (image, settings) = (&self.image, &self.settings);
+        let any =
+            !settings.is_scheduled() && !image.facts.has_local && settings.await_holds == AwaitTrue::Release;
+        let can_block = |claim: &OpenClaim| {
+            let body = image.methods[claim.methods[0] as usize].body;
+            image.facts.classes[image.bodies[body as usize].class as usize].has_lock
+        };
+        self.open.iter().map(|claim| any && !can_block(claim)).collect()
+    }
 }
 
-/// The failures of constraints that are declared, and wrong.
-fn wrong(model: &Model, image: &Image) -> Vec<Failure> {
-    let failure = |(row, span): (DeclaredRow, Span)| {
-        let Standing::Refuted(how) = row.standing else { return None };
-        let message = format!("`{}` is wrong {how}", row.text);
-        Some(Failure { kind: FailureKind::Constraint, message, place: image.place(span), process: None })
-    };
-    declared(model).into_iter().filter_map(failure).collect()
+/// The failures of constraints that are declared, and wrong; and those of which nothing is known.
+fn claims(model: &Model, image: &mut Image) -> (Vec<Failure>, Vec<OpenClaim>) {
+    let (mut wrong, mut open) = (Vec::new(), Vec::new());
+    for (row, (method, commutes)) in judged(model) {
+        let place = image.place(commutes.span);
+        match row.standing {
+            Standing::Proved => {}
+            Standing::Refuted(how) => {
+                let message = format!("`{}` is wrong {how}", row.text);
+                wrong.push(Failure { kind: FailureKind::Constraint, message, place, process: None });
+            }
+            Standing::Open(_) => {
+                let condition = commutes.condition.as_ref();
+                let condition = condition.map(|expr| compile_condition(image, expr, commutes.slots));
+                let methods = [method.0, commutes.with.0];
+                open.push(OpenClaim { methods, condition, text: row.text, place });
+            }
+        }
+    }
+    (wrong, open)
 }
 
 impl Program for Abs {
@@ -129,9 +159,10 @@ impl Program for Abs {
     fn part(&self) -> Option<Abs> {
         let known = self.found.lock().map(|found| Discoveries { again: false, ..found.clone() });
         let known = known.unwrap_or_default();
-        let (image, pairs, wrong) = (self.image.clone(), self.pairs.clone(), self.wrong.clone());
+        let (image, pairs) = (self.image.clone(), self.pairs.clone());
+        let (wrong, open) = (self.wrong.clone(), self.open.clone());
         let found = Arc::new(Mutex::new(known));
-        Some(Abs { image, pairs, settings: self.settings, found, wrong, is_part: true })
+        Some(Abs { image, pairs, settings: self.settings, found, wrong, open, is_part: true })
     }
 
     fn take_up(&self, part: Abs) {
@@ -165,6 +196,8 @@ pub struct AbsRun {
     /// When methods commute.
     pub(super) pairs: MethodPairs,
     pub(super) blocks: Blocks,
+    /// The declared constraints that are tried.
+    open: Arc<[OpenClaim]>,
 }
 
 /// The state of a run.
@@ -244,7 +277,7 @@ impl Machine {
 
 impl AbsRun {
     fn new(program: &Abs, footprints: Footprints) -> AbsRun {
-        let Abs { image, pairs, settings, found, wrong, .. } = program;
+        let Abs { image, pairs, settings, found, wrong, open, .. } = program;
         let (image, settings, found) = (image.clone(), *settings, found.clone());
         let asked = footprints == Footprints::Static;
         let known = || found.lock().map(|found| (found.throwing.clone(), found.names_matter));
@@ -269,7 +302,7 @@ impl AbsRun {
             ..Machine::default()
         };
         machine.start(&image);
-        AbsRun { image, machine, pairs: pairs.clone(), blocks: Blocks::default() }
+        AbsRun { image, machine, pairs: pairs.clone(), blocks: Blocks::default(), open: open.clone() }
     }
 }
 
@@ -401,7 +434,25 @@ impl Run for AbsRun {
     }
 
     fn step(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
-        self.machine.step(&self.image, process.0, choice, label)
+        if self.open.is_empty() {
+            return self.machine.step(&self.image, process.0, choice, label);
+        }
+        let refuted = self.machine.refuted_by(&self.image, process.0, &self.open);
+        self.machine.step(&self.image, process.0, choice, label)?;
+        let failures = &mut self.machine.failures;
+        refuted.into_iter().for_each(|failure| match failures.contains(&failure) {
+            true => {}
+            false => failures.push(failure),
+        });
+        Ok(())
+    }
+
+    fn pending(&mut self, process: ProcessId, choice: u32, label: &mut Label) -> Result<(), Stop> {
+        // Nothing is tried before a step that is not there to stay.
+        let depth = self.depth();
+        self.machine.step(&self.image, process.0, choice, label)?;
+        self.rewind(depth);
+        Ok(())
     }
 
     fn rewind(&mut self, depth: usize) {

@@ -157,6 +157,15 @@ impl Machine {
         code
     }
 
+    /// All that there is, up to names, with what two tasks know or came to; none if too much looks alike.
+    pub(super) fn state_with(&self, image: &Image, tasks: [u32; 2]) -> Option<Vec<i64>> {
+        let mut builder = Builder::new(self, true, None);
+        let tasks = tasks.map(|p| Item::Node(builder.number(Thing::Task(p))));
+        builder.collect(image);
+        builder.graph.nodes.push(canonical::Node { name: (true, Vec::new()), items: tasks.to_vec() });
+        builder.graph.exact()
+    }
+
     /// The fields of all objects as terms `object(name,'Class',[field(name,value),..])`, in the order of
     /// their names in the creation tree.
     pub fn state_terms(&self, image: &Image) -> Vec<String> {

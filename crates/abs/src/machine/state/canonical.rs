@@ -32,13 +32,23 @@ type Colours = Vec<usize>;
 impl Graph {
     /// An encoding that is the same for graphs that differ in names only.
     pub fn canonical(&self) -> Vec<i64> {
+        self.encoded().unwrap_or_else(|colours| self.encode(&self.by_name(&colours)))
+    }
+
+    /// The same, whatever looks alike; none if that is too much.
+    pub fn exact(&self) -> Option<Vec<i64>> {
+        self.encoded().ok()
+    }
+
+    /// The encoding, or the colours if there are too many ways to number what looks alike.
+    fn encoded(&self) -> Result<Vec<i64>, Colours> {
         let mut search = Search::new(self);
         let colours = search.refine(search.first_colours());
         search.visit(colours.clone());
-        if search.tried > MOST_NUMBERINGS {
-            return self.encode(&self.by_name(&colours));
+        match search.tried > MOST_NUMBERINGS {
+            true => Err(colours),
+            false => Ok(search.best.map(|best| best.code).unwrap_or_default()),
         }
-        search.best.map(|best| best.code).unwrap_or_default()
     }
 
     /// For each node, who refers to it, and where.
