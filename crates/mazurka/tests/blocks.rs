@@ -1,6 +1,5 @@
 //! Atomic blocks: several operations as one step, and what is claimed of them.
 
-#[allow(dead_code)]
 mod brute;
 
 use std::fmt::Debug;
@@ -223,14 +222,11 @@ fn a_claim_that_is_wrong_is_a_failure_with_the_state() {
 
 /// A closure with two blocks, of which the second claims that they commute where a condition on `y` holds. Before,
 /// somebody else may write `y`.
-fn claim<R: Debug>(
+fn claim<R: Debug + 'static>(
     condition: fn(i32) -> bool,
     one: fn(&AtomicI32) -> R,
     other: fn(&AtomicI32) -> R,
-) -> impl Fn() + Send + Sync + Clone + 'static
-where
-    R: 'static,
-{
+) -> impl Fn() + Send + Sync + Clone + 'static {
     move || {
         let vars = Arc::new([AtomicI32::new(0), AtomicI32::new(0)]);
         let (mine, theirs) = (vars.clone(), vars.clone());
