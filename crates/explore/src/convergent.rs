@@ -22,11 +22,11 @@
 //! that is being explored is not explored within itself; there are as many complete and assumed executions as
 //! final states.
 
-mod constraints;
+pub(crate) mod constraints;
 mod cyclic;
-mod guess;
+pub(crate) mod guess;
 mod intern;
-mod records;
+pub(crate) mod records;
 mod renaming;
 mod store;
 
@@ -553,26 +553,12 @@ impl ConvergentSearch<'_> {
 
     /// The processes whose steps below create a process, or write what it waits for at a node.
     fn enablers(&self, level: usize, q: ProcessId, below: &[u64], found: &mut Vec<ProcessId>) {
-        let waiting = self.nodes[level].waiting.iter().find(|(process, _)| *process == q);
-        let mut awaited: Vec<Location> = waiting.and_then(|(_, guard)| *guard).into_iter().collect();
-        let of_q = members(below).map(|record| self.records.get(record));
-        let of_q = of_q.filter(|record| record.process == q && !record.of_descendant);
-        of_q.for_each(|record| awaited.extend_from_slice(&record.waited_for));
-        // A process that waits for we don't know what may be enabled by anybody.
-        let anybody = waiting.is_some() && awaited.is_empty();
+        let node = &self.nodes[level];
+        let need_partners = self.walk.options.rules.convergent.need_partners;
+        let partners = need_partners.then_some(&self.partners);
         // What the step of the edge itself creates, its partners may have created.
-        let edge = self.nodes[level].step.filter(|_| self.constrained);
-        for record in members(below).chain(edge).map(|record| self.records.get(record)) {
-            let enables = anybody
-                || record.spawned.contains(&q)
-                || awaited.iter().any(|&location| record.writes(location));
-            if record.process != q && enables {
-                found.push(record.process);
-                if self.walk.options.rules.convergent.need_partners {
-                    found.extend_from_slice(self.partners.of(record.process));
-                }
-            }
-        }
+        let edge = node.step.filter(|_| self.constrained);
+        Enabling { records: &self.records, partners, waiting: &node.waiting, edge }.of(q, below, found);
     }
 
     /// The first process of `T`: one that is awake.
@@ -597,6 +583,36 @@ impl ConvergentSearch<'_> {
 
     fn counts_agree(&self) -> bool {
         self.walk.counts.complete + self.walk.counts.assumed == self.finals.len() as u64
+    }
+}
+
+/// Who waits at a node, with the location of the guard if it has one; and the edge whose conflicts are looked at.
+pub(crate) struct Enabling<'a> {
+    pub records: &'a Records,
+    pub partners: Option<&'a Partners>,
+    pub waiting: &'a [(ProcessId, Option<Location>)],
+    pub edge: Option<RecordId>,
+}
+
+impl Enabling<'_> {
+    /// The processes whose steps below create a process, or write what it waits for.
+    pub fn of(&self, q: ProcessId, below: &[u64], found: &mut Vec<ProcessId>) {
+        let waiting = self.waiting.iter().find(|(process, _)| *process == q);
+        let mut awaited: Vec<Location> = waiting.and_then(|(_, guard)| *guard).into_iter().collect();
+        let of_q = members(below).map(|record| self.records.get(record));
+        let of_q = of_q.filter(|record| record.process == q && !record.of_descendant);
+        of_q.for_each(|record| awaited.extend_from_slice(&record.waited_for));
+        // A process that waits for we don't know what may be enabled by anybody.
+        let anybody = waiting.is_some() && awaited.is_empty();
+        for record in members(below).chain(self.edge).map(|record| self.records.get(record)) {
+            let enables = anybody
+                || record.spawned.contains(&q)
+                || awaited.iter().any(|&location| record.writes(location));
+            if record.process != q && enables {
+                found.push(record.process);
+                found.extend_from_slice(self.partners.map_or(&[], |partners| partners.of(record.process)));
+            }
+        }
     }
 }
 

@@ -143,7 +143,7 @@ impl Algorithm {
             Algorithm::SourceConstraints => {
                 let summary = "source, without both orders of steps that are known to commute";
                 let entry = entry("source+constraints", summary, source_constraints::search);
-                Entry { footprints: Footprints::Static, needs: &[Need::Constraints], ..entry }
+                Entry { footprints: Footprints::Static, needs: &[Need::Constraints], ordered: false, ..entry }
             }
             Algorithm::Convergent => {
                 let summary = "each final state once; equal states are merged";

@@ -89,10 +89,16 @@ pub fn broken_builds() -> Vec<BrokenBuild> {
             "source+context cuts whatever leads to the same state";
         SourceContext "compare-failures" rules.source_context.compare_failures:
             "source+context cuts what fails";
-        SourceConstraints "sleep-always" rules.source_constraints.sleep_always:
-            "source+constraints lets sleep who commutes from now on";
-        SourceConstraints "keep-guards" rules.source_constraints.keep_guards:
-            "source+constraints takes writers of a guard for independent";
+        SourceConstraints "carry-records" rules.source_constraints.carry_records:
+            "source+constraints forgets what was found behind a sleeper's step";
+        SourceConstraints "need-for-sleepers" rules.source_constraints.need_for_sleepers:
+            "source+constraints asks for nobody on behalf of who sleeps";
+        SourceConstraints "constraints-uniformly" rules.source_constraints.uniformly:
+            "source+constraints asks of the present state only";
+        SourceConstraints "let-go-by-others" rules.source_constraints.enabled_by_others:
+            "source+constraints holds back who waited for a step, whoever else enables it";
+        SourceConstraints "commute-asleep" rules.source_constraints.commute_asleep:
+            "source+constraints lets sleep whoever has a block";
         OptimalObservers "carry-observer" rules.observers.carry_observer:
             "the sequence of an observed race has no observer";
         OptimalObservers "views" rules.observers.views:

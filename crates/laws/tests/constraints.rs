@@ -106,7 +106,7 @@ fn each_repair_is_needed() {
         rules
     };
     for (file, algorithm, rules) in [
-        ("cx19", Algorithm::SourceConstraints, broken(|r| r.source_constraints.sleep_always = false)),
+        ("cx19", Algorithm::SourceConstraints, broken(|r| r.source_constraints.carry_records = false)),
         ("pcond_here", Algorithm::ConvergentConstraints, broken(|r| r.convergent.uniformly = false)),
         (
             "pcond_sleep",

@@ -23,14 +23,14 @@
 
 use std::collections::HashMap;
 
-use mazurka_program::{Alike, Commutes, ProcessId, ProcessSet};
+use mazurka_program::{Alike, Commutes, Constraints, ProcessId, ProcessSet, Run};
 
 use super::ConvergentSearch;
-use super::records::{RecordId, members};
+use super::records::{RecordId, Records, members};
 
 /// Processes whose steps were taken to commute but for the names of what they create.
 #[derive(Default)]
-pub(super) struct Partners {
+pub(crate) struct Partners {
     classes: Vec<Vec<ProcessId>>,
     class_of: HashMap<ProcessId, usize>,
 }
@@ -55,6 +55,60 @@ impl Partners {
     /// Those that may have created what a process created, itself among them.
     pub fn of(&self, process: ProcessId) -> &[ProcessId] {
         self.class_of.get(&process).map_or(&[], |&class| &self.classes[class])
+    }
+}
+
+/// A step, and the records of what lies behind it.
+pub(crate) struct Edge<'a> {
+    pub records: &'a Records,
+    pub partners: &'a mut Partners,
+    pub step: RecordId,
+    pub below: &'a [u64],
+    /// Taken out, steps commute if they do so in the present state.
+    pub uniformly: bool,
+}
+
+impl Edge<'_> {
+    /// Of the records below that conflict with the step, those that don't commute with it; none if all don't. The
+    /// run is where the step is pending.
+    pub fn not_commuting(&mut self, run: &mut dyn Run, conflicts: &[RecordId]) -> Option<Vec<RecordId>> {
+        let p = self.records.get(self.step).process;
+        let constraints = run.constraints()?;
+        let first = constraints.block(p)?;
+        let mut left = Vec::new();
+        for &record in conflicts {
+            let alike = self.commutes_below(constraints, first, record);
+            if alike == Alike::Renamed {
+                self.partners.join(p, self.records.get(record).process);
+            }
+            if alike == Alike::Unknown {
+                left.push(record);
+            }
+        }
+        (left.len() < conflicts.len()).then_some(left)
+    }
+
+    /// Whether the step, a block, commutes with the block of a record from below it, in all states that can be
+    /// reached without its process.
+    fn commutes_below(&self, constraints: &mut dyn Constraints, first: u32, record: RecordId) -> Alike {
+        let records = self.records;
+        let p = records.get(self.step).process;
+        let Some(second) = records.get(record).block else { return Alike::Unknown };
+        let here = |commutes: bool| if commutes { Alike::Same } else { Alike::Unknown };
+        if !self.uniformly {
+            return here(constraints.commute(first, second) != Commutes::Unknown);
+        }
+        let is_once = constraints.is_once(second);
+        let mut changes = |location| {
+            let others = members(self.below)
+                .filter(|&other| records.get(other).process != p && !(is_once && other == record));
+            let mut others = others.map(|other| records.get(other));
+            others.any(|other| other.writes(location))
+        };
+        match constraints.commute_unless(first, second, &mut changes) {
+            Alike::Unknown => here(constraints.commute_uniformly(first, second, p)),
+            alike => alike,
+        }
     }
 }
 
@@ -92,54 +146,16 @@ impl ConvergentSearch<'_> {
             return None;
         }
         let rules = self.walk.options.rules.convergent;
-        let p = self.records.get(step).process;
         self.walk.back_to(level);
-        self.walk.run.constraints()?.block(p)?;
-        let mut left = Vec::new();
-        for &record in &conflicts {
-            let alike = self.commutes_below(p, record, below);
-            if alike == Alike::Renamed {
-                self.partners.join(p, self.records.get(record).process);
-            }
-            if alike == Alike::Unknown {
-                left.push(record);
-            }
-        }
-        if left.len() == conflicts.len() {
-            return None;
-        }
+        let (records, partners) = (&self.records, &mut self.partners);
+        let mut edge = Edge { records, partners, step, below, uniformly: rules.uniformly };
+        let left = edge.not_commuting(&mut *self.walk.run, &conflicts)?;
         let left = left.into_iter().filter(|&record| {
             let process = self.records.get(record).process;
             let waited = self.records.waited_for(record, step) || self.waits_for(level, process, step);
             rules.enabled_by_others || !waited
         });
         Some(left.map(|record| self.records.get(record).process).collect())
-    }
-
-    /// Whether the pending step of `p` commutes with the block of a record from below it, in all states that can
-    /// be reached without `p`. The run is where `p` has its step pending.
-    fn commutes_below(&mut self, p: ProcessId, record: RecordId, below: &[u64]) -> Alike {
-        let rules = self.walk.options.rules.convergent;
-        let (records, run) = (&self.records, &mut self.walk.run);
-        let Some(constraints) = run.constraints() else { return Alike::Unknown };
-        let (Some(first), Some(second)) = (constraints.block(p), records.get(record).block) else {
-            return Alike::Unknown;
-        };
-        let here = |commutes: bool| if commutes { Alike::Same } else { Alike::Unknown };
-        if !rules.uniformly {
-            return here(constraints.commute(first, second) != Commutes::Unknown);
-        }
-        let is_once = constraints.is_once(second);
-        let mut changes = |location| {
-            let others = members(below)
-                .filter(|&other| records.get(other).process != p && !(is_once && other == record));
-            let mut others = others.map(|other| records.get(other));
-            others.any(|other| other.writes(location))
-        };
-        match constraints.commute_unless(first, second, &mut changes) {
-            Alike::Unknown => here(constraints.commute_uniformly(first, second, p)),
-            alike => alike,
-        }
     }
 
     /// With the repair taken out: the sleepers of the last node whose steps commute with that of a process.

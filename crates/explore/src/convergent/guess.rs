@@ -11,7 +11,7 @@ use mazurka_trace::Trace;
 use super::records::{RecordId, RecordSet, Records};
 
 #[derive(Debug, Default)]
-pub(super) struct Guesses {
+pub(crate) struct Guesses {
     /// For each process, what its steps did, each when it was met last.
     steps: Vec<Vec<RecordId>>,
     /// For each process, who created it.
@@ -22,7 +22,7 @@ pub(super) struct Guesses {
 
 /// Where it is to be chosen.
 #[derive(Clone, Copy)]
-pub(super) struct Here<'a> {
+pub(crate) struct Here<'a> {
     pub trace: &'a Trace,
     pub enabled: &'a ProcessSet,
     pub waiting: &'a [(ProcessId, Option<Location>)],
