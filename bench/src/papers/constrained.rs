@@ -13,10 +13,6 @@ use super::{Ours, search};
 
 const HEADER: &str = "program\tsize\texecutions\tstates\tseconds";
 
-/// The sizes up to which `source+constraints` is run.
-const STATELESS: [(&str, u32); 7] =
-    [("Fib", 6), ("QS", 10), ("MS", 10), ("Pi", 7), ("PS", 4), ("DBP", 7), ("BB", 7)];
-
 /// Of programs that are linear in the number of events.
 const LINEAR: [&str; 5] = ["Fib", "QS", "MS", "Pi", "PS"];
 
@@ -81,7 +77,6 @@ pub(super) fn table() -> Result<(String, bool), String> {
     let mut right = true;
     for row in rows(include_str!("../../papers/constrained.tsv"))? {
         let Some(ours) = row.ours() else { continue };
-        let stateless = STATELESS.iter().any(|&(name, most)| name == row.program && row.size <= most);
         let mut cell = |algorithm, linear: bool| match timed(&ours, algorithm) {
             Ok(found) => {
                 let (counts, early, _) = found;
@@ -98,7 +93,7 @@ pub(super) fn table() -> Result<(String, bool), String> {
         let linear = LINEAR.contains(&row.program);
         let published = cell(Algorithm::Published(Published::Constraints), linear);
         let convergent = cell(Algorithm::ConvergentConstraints, linear);
-        let source = if stateless { cell(Algorithm::SourceConstraints, false) } else { String::new() };
+        let source = cell(Algorithm::SourceConstraints, linear);
         let or_lost = |cell: &str| if cell.is_empty() { "?".to_owned() } else { cell.to_owned() };
         let printed =
             format!("{} / {} / {} s", or_lost(row.executions), or_lost(row.states), or_lost(row.seconds));

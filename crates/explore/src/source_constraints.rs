@@ -55,8 +55,6 @@ crate::rules::switches! {
         /// A sleeper sleeps on only behind steps that it commutes with; taken out, behind all that constraints are
         /// asked about.
         commute_asleep,
-        /// Where a loop closes a round, constraints are not used; taken out, they are.
-        no_rounds,
     }
 }
 
@@ -182,10 +180,7 @@ impl SourceConstraints<'_> {
     fn try_step(&mut self, process: ProcessId, choice: u32) -> ControlFlow<(), RecordId> {
         let block = self.block(process);
         self.walk.try_step(process, choice)?;
-        if self.constrained
-            && self.walk.stops_at_rounds
-            && self.walk.options.rules.source_constraints.no_rounds
-        {
+        if self.constrained && self.walk.stops_at_rounds {
             self.closed_round = true;
             return ControlFlow::Break(());
         }

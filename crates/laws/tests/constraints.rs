@@ -105,8 +105,13 @@ fn each_repair_is_needed() {
         change(&mut rules);
         rules
     };
+    let source = |file, change| (file, Algorithm::SourceConstraints, broken(change));
     for (file, algorithm, rules) in [
-        ("cx19", Algorithm::SourceConstraints, broken(|r| r.source_constraints.carry_records = false)),
+        source("cx19", |r| r.source_constraints.carry_records = false),
+        source("cx19", |r| r.source_constraints.need_for_sleepers = false),
+        source("pcond_here", |r| r.source_constraints.uniformly = false),
+        source("await_or", |r| r.source_constraints.enabled_by_others = false),
+        source("abba", |r| r.source_constraints.commute_asleep = false),
         ("pcond_here", Algorithm::ConvergentConstraints, broken(|r| r.convergent.uniformly = false)),
         (
             "pcond_sleep",
@@ -141,6 +146,22 @@ fn partners_need_each_other() {
     let mut rules = Rules::default();
     rules.convergent.need_partners = false;
     assert_eq!(found(Algorithm::ConvergentConstraints, rules), 2);
+    let mut rules = Rules::default();
+    rules.source_constraints.need_partners = false;
+    assert_eq!(found(Algorithm::SourceConstraints, rules), 2);
+}
+
+/// A program of the paper, with another size than the text has.
+fn abs_program(name: &str, resized: Option<(&str, &str)>) -> mazurka_abs::Abs {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../bench/abs/{name}.abs"));
+    let mut text = std::fs::read_to_string(path).expect("a readable file");
+    if let Some((size, other)) = resized {
+        assert!(text.contains(size), "{name} has {size}");
+        text = text.replace(size, other);
+    }
+    let source = mazurka_abs::Source { name: format!("{name}.abs"), text };
+    let model = mazurka_abs::compile(&[source], &mazurka_abs::Options::default()).expect("a program");
+    mazurka_abs::Abs::new(model, mazurka_abs::Settings::default())
 }
 
 /// A task is not among the others if it waits for one of the two: while a store and a take are pending, the producer
@@ -158,15 +179,40 @@ fn a_buffer_takes_two_to_the_n_executions_as_published() {
 #[test]
 fn programs_of_the_paper_take_one_execution() {
     for name in ["fib", "qsort", "msort", "pi", "psort"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../bench/abs/{name}.abs"));
-        let text = std::fs::read_to_string(path).expect("a readable file");
-        let source = mazurka_abs::Source { name: format!("{name}.abs"), text };
-        let model = mazurka_abs::compile(&[source], &mazurka_abs::Options::default()).expect("a program");
-        let program = mazurka_abs::Abs::new(model, mazurka_abs::Settings::default());
-        for algorithm in [PUBLISHED, Algorithm::ConvergentConstraints] {
+        let program = abs_program(name, None);
+        for algorithm in [PUBLISHED, SOUND[0], SOUND[1]] {
             let counts = explore(&program, algorithm, &Options::default(), &mut Finals::default()).counts;
             assert_eq!((counts.complete, counts.blocked), (1, 0), "{name}, {algorithm}");
             assert_eq!(counts.events, counts.longest as u64, "{name}, {algorithm}");
+        }
+    }
+}
+
+/// Without stored states, each of n choices is made in both ways.
+#[test]
+fn what_does_not_commute_takes_two_to_the_n() {
+    for (name, n, resized) in [
+        ("dbp", 5, None),
+        ("dbp", 7, Some(("Int n = 5;", "Int n = 7;"))),
+        ("bb", 3, None),
+        ("bb", 5, Some(("Int n = 3;", "Int n = 5;"))),
+    ] {
+        let program = abs_program(name, resized);
+        let mut finals = Finals::default();
+        let counts = explore(&program, SOUND[0], &Options::default(), &mut finals).counts;
+        assert_eq!((counts.complete, finals.0.len()), (1 << n, n + 1), "{name}({n})");
+    }
+}
+
+/// No trace is completed twice, so there are no more complete executions than by `source`.
+#[test]
+fn never_more_executions_than_source() {
+    for file in ["cx07", "cx08", "cx11", "cx16", "cx18", "cx19", "await_or", "convergent_wake"] {
+        let program = load(&format!("corpus/{file}.maz"), &[]);
+        let (source, _) = run(&program, Algorithm::Source, Order::Natural, Rules::default());
+        for order in orders() {
+            let (counts, _) = run(&program, SOUND[0], order, Rules::default());
+            assert!(counts.complete <= source.complete, "{file}: {} executions", counts.complete);
         }
     }
 }
