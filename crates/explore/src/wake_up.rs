@@ -70,6 +70,8 @@ crate::rules::switches! {
         /// That the last waker must be in a candidate is used only if a sleeper that it woke would come first
         /// in every order; taken out, always.
         waker_stays,
+        /// Children of one event and cut have an order; taken out, they are explored as they were found.
+        order_of_children,
     }
 }
 
@@ -211,9 +213,17 @@ impl WakeUpSearch<'_> {
         }
         self.check_last_waker(ending)?;
         self.find_children()?;
-        // The one that has most in common with this execution comes last.
-        self.children.sort_unstable_by_key(|child| (child.i, child.cut));
+        self.put_in_order();
         ControlFlow::Continue(())
+    }
+
+    /// Puts the children in the order that the trace gives them: in which they were found depends on what the search
+    /// has met before. The one that has most in common with this execution comes last.
+    fn put_in_order(&mut self) {
+        let (ranks, whole) = (&self.ranks, self.walk.options.rules.wake_up.order_of_children);
+        self.children.sort_unstable_by_key(|&Child { i, cut, g: (process, choice) }| {
+            (i, cut, if whole { (ranks.place(process), choice) } else { (0, 0) })
+        });
     }
 
     /// Finds the processes of a schedule that was given, as far as they have been met.

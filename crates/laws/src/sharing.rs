@@ -201,4 +201,18 @@ mod tests {
         };
         assert_eq!(explore_jobs(&program, Algorithm::Optimal, &Options::default(), jobs), None);
     }
+
+    /// Which of two children comes first is no matter of what the search has met before.
+    #[test]
+    fn the_order_of_children_is_missed() {
+        let seeds = crate::corpus::seeds();
+        let program =
+            &seeds.iter().find(|seed| seed.name == "receive_twice").expect("it is in the corpus").ast;
+        let program = crate::laws::compiled(program, crate::Build::default()).expect("it compiles");
+        let mut options = Options { order: Order::Shuffled(31_653_904_419), ..Options::default() };
+        let holds = |options| (0..4).all(|cut| obeys(&program, Algorithm::WakeUp, &options, cut).is_ok());
+        assert!(holds(options));
+        options.rules.wake_up.order_of_children = false;
+        assert!(!holds(options));
+    }
 }
