@@ -22,6 +22,7 @@ use mazurka_program::{Program, Run};
 use mazurka_trace::Trace;
 
 use self::step::Step;
+use crate::furthest::Furthest;
 use crate::item::explore_item;
 use crate::jobs::{NOT_AGAIN, PAUSE, left_of};
 use crate::{
@@ -100,7 +101,11 @@ pub fn explore_ahead<P: Program, M: Monitor<P::Run>>(
 ) -> Summary {
     let started = Instant::now();
     let (waiting, begun, found_in) = (BTreeMap::new(), 0, None);
+    let Jobs { workers, monitor, collect, begin_again, watch } = jobs;
+    let mut furthest = Furthest::default();
+    let watch = &mut |counts: &Counts, share| watch(counts, furthest.at(share));
     // As short-lived as all else.
+    let jobs = Jobs { workers, monitor, collect: &mut *collect, begin_again: &mut *begin_again, watch };
     let ledger = ledger.map(|ledger| ledger as &mut dyn Ledger<M>);
     let mut search = Search { program, options, jobs, crew, ledger, started, waiting, begun, found_in };
     for known in std::mem::take(&mut beginning.found_out) {

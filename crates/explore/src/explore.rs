@@ -7,6 +7,7 @@ use std::time::Instant;
 use mazurka_program::{Footprints, Program, Run};
 use mazurka_trace::Trace;
 
+use crate::furthest::Furthest;
 use crate::walk::Walk;
 use crate::{Algorithm, Counts, Need, NotExhaustive, Options, Stopped, Summary};
 
@@ -73,7 +74,16 @@ pub(crate) trait AnyMonitor {
     fn progress(&mut self, counts: &Counts, share: f64) -> ControlFlow<()>;
 }
 
-pub(crate) struct Typed<'a, R>(pub &'a mut dyn Monitor<R>);
+pub(crate) struct Typed<'a, R> {
+    monitor: &'a mut dyn Monitor<R>,
+    furthest: Furthest,
+}
+
+impl<'a, R> Typed<'a, R> {
+    pub fn new(monitor: &'a mut dyn Monitor<R>) -> Typed<'a, R> {
+        Typed { monitor, furthest: Furthest::default() }
+    }
+}
 
 impl<R: Run> AnyMonitor for Typed<'_, R> {
     fn execution(
@@ -84,19 +94,20 @@ impl<R: Run> AnyMonitor for Typed<'_, R> {
         counts: &Counts,
     ) -> ControlFlow<()> {
         let run: &dyn Any = run;
-        self.0.execution(ending, trace, run.downcast_ref().expect("a run of this program"), counts)
+        self.monitor.execution(ending, trace, run.downcast_ref().expect("a run of this program"), counts)
     }
 
     fn stopped(&mut self, stopped: &[Stopped]) {
-        self.0.stopped(stopped);
+        self.monitor.stopped(stopped);
     }
 
     fn begin_again(&mut self) {
-        self.0.begin_again();
+        self.monitor.begin_again();
     }
 
     fn progress(&mut self, counts: &Counts, share: f64) -> ControlFlow<()> {
-        self.0.progress(counts, share)
+        let share = self.furthest.at(share);
+        self.monitor.progress(counts, share)
     }
 }
 
@@ -108,7 +119,7 @@ pub fn explore<P: Program>(
     monitor: &mut dyn Monitor<P::Run>,
 ) -> Summary {
     let start = |footprints: Footprints| -> Box<dyn Run> { Box::new(program.start(footprints)) };
-    explore_any(&start, &|| program.begin_again(), algorithm, options, &mut Typed(monitor))
+    explore_any(&start, &|| program.begin_again(), algorithm, options, &mut Typed::new(monitor))
 }
 
 /// The same, of any program: how it is started, and whether the search has to be begun again.

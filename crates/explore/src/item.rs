@@ -92,6 +92,6 @@ pub fn explore_item<P: Program>(
     monitor: &mut dyn Monitor<P::Run>,
 ) -> Explored {
     let run: Box<dyn Run> = Box::new(program.start(Footprints::Dynamic));
-    let mut monitor = Typed(monitor);
+    let mut monitor = Typed::new(monitor);
     wake_up::search_item(Walk::new(run, true, options, &mut monitor), item, most)
 }

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use mazurka_program::Program;
 
+use crate::furthest::Furthest;
 use crate::ledger::{NoLedger, NothingNew};
 use crate::sharing::{Cut, Next, Sharing, WithSharing, explore_part};
 use crate::wake_up::WakeUpSharing;
@@ -54,7 +55,8 @@ pub struct Jobs<'a, M> {
     pub collect: &'a mut (dyn FnMut(M) + Send),
     /// The search begins again: what was taken up is void.
     pub begin_again: &'a mut dyn FnMut(),
-    /// Told now and then how many executions there were; to break ends the search.
+    /// Told now and then how many executions there were, and which share of the search is behind us, which never goes
+    /// back; to break ends the search.
     pub watch: &'a mut dyn FnMut(&Counts, f64) -> ControlFlow<()>,
 }
 
@@ -110,6 +112,8 @@ fn explore_from<S: Sharing, P: Program + Send + Sync, M: Monitor<P::Run> + Send>
 ) -> Summary {
     let (started, limit) = (Instant::now(), options.limits.time);
     let Jobs { workers, monitor, collect, begin_again, watch } = jobs;
+    let mut furthest = Furthest::default();
+    let watch = &mut |counts: &Counts, share| watch(counts, furthest.at(share));
     let new_search = || Search {
         program,
         options,
@@ -245,6 +249,8 @@ impl<P: Program + Send + Sync, M: Monitor<P::Run> + Send> Search<'_, P, M> {
         let FoundOut { learned, item } = known;
         let is_known = learned.iter().all(|learned| self.program.know(learned));
         let beginning = Beginning { found_out: Vec::new(), open: vec![item], done: Vec::new() };
+        // That is no part of what is done from now on.
+        let watch = &mut |counts: &Counts, _| watch(counts, 0.0);
         let mut summary = self.run::<S>(1, beginning, &mut |_| {}, &mut NothingNew, watch).summary;
         match is_known && self.has_to_begin_again() {
             true => Ok(()),

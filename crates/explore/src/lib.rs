@@ -9,6 +9,7 @@ mod convergent;
 mod data_centric;
 mod explore;
 mod frame;
+mod furthest;
 mod item;
 mod jobs;
 mod ledger;

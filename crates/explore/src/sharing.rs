@@ -69,7 +69,7 @@ pub(crate) fn explore_part<S: Sharing, P: Program>(
     monitor: &mut dyn Monitor<P::Run>,
 ) -> Cut<S::Part, S::Found> {
     let run: Box<dyn Run> = Box::new(program.start(S::ALGORITHM.footprints(&options.rules)));
-    let mut monitor = Typed(monitor);
+    let mut monitor = Typed::new(monitor);
     S::explore(Walk::new(run, S::ALGORITHM.is_ordered(), options, &mut monitor), part, most)
 }
 

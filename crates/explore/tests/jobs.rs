@@ -5,6 +5,8 @@
 mod toy;
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -12,6 +14,7 @@ use mazurka_explore::{
     Algorithm, Counts, Ending, ItemSizes, Jobs, Limits, Monitor, NotExhaustive, Options, Order, Summary,
     explore, explore_jobs,
 };
+use mazurka_program::{Footprints, Program};
 use mazurka_trace::Trace;
 use toy::{Op::*, Toy, ToyRun};
 
@@ -121,4 +124,78 @@ fn quick(program: &Toy, algorithm: Algorithm, options: &Options, workers: usize)
         watch: &mut |_, _| ControlFlow::Continue(()),
     };
     explore_jobs(program, algorithm, options, jobs).expect("it can be shared")
+}
+
+/// A program of which something is found out late: so late, counted in questions, that much of the search was done.
+struct BeginsAgain {
+    program: Toy,
+    asked: AtomicU32,
+    late: u32,
+}
+
+impl Program for BeginsAgain {
+    type Run = ToyRun;
+
+    fn start(&self, footprints: Footprints) -> ToyRun {
+        self.program.start(footprints)
+    }
+
+    fn begin_again(&self) -> bool {
+        self.asked.fetch_add(1, Relaxed) + 1 == self.late
+    }
+}
+
+/// Takes its time, and keeps the shares that it is told.
+#[derive(Clone, Default)]
+struct Shares(Arc<Mutex<Vec<f64>>>);
+
+impl Monitor<ToyRun> for Shares {
+    fn execution(&mut self, _: Ending, _: &Trace, _: &ToyRun, _: &Counts) -> ControlFlow<()> {
+        sleep(Duration::from_millis(2));
+        ControlFlow::Continue(())
+    }
+
+    fn progress(&mut self, _: &Counts, share: f64) -> ControlFlow<()> {
+        self.0.lock().expect("nobody panics with it").push(share);
+        ControlFlow::Continue(())
+    }
+}
+
+/// Whether a search that began again told this: it had come far, and never went back.
+#[track_caller]
+fn never_goes_back(shares: &Shares, case: &str) {
+    let shares = shares.0.lock().expect("nobody panics with it");
+    assert!(
+        shares.is_sorted() && shares.iter().all(|share| (0.0..=1.0).contains(share)),
+        "{case}: {shares:?}"
+    );
+    assert!(shares.iter().any(|&share| share > 0.1), "{case}: {shares:?}");
+}
+
+#[test]
+fn the_share_that_is_done_never_goes_back() {
+    let begins_again =
+        |late| BeginsAgain { program: Toy(vec![vec![Update(0)]; 5]), asked: AtomicU32::new(0), late };
+    for workers in [1, 2] {
+        let told = Shares::default();
+        let jobs = Jobs {
+            workers,
+            monitor: &|| Shares::default(),
+            collect: &mut |_| (),
+            begin_again: &mut || (),
+            watch: &mut |counts, share| Monitor::<ToyRun>::progress(&mut told.clone(), counts, share),
+        };
+        let items = ItemSizes { first: 1, later: 3, parts: usize::MAX };
+        let options = Options { items, ..Options::default() };
+        let summary = explore_jobs(&begins_again(35), Algorithm::WakeUp, &options, jobs);
+        assert_eq!(summary.expect("it can be shared").counts.complete, 120);
+        never_goes_back(&told, &format!("{workers} workers"));
+    }
+    // The search that is not shared asks when it is through.
+    for algorithm in [Algorithm::Optimal, Algorithm::WakeUp] {
+        let mut told = Shares::default();
+        let summary = explore(&begins_again(1), algorithm, &Options::default(), &mut told);
+        assert_eq!(summary.counts.complete, 120);
+        never_goes_back(&told, algorithm.name());
+    }
 }

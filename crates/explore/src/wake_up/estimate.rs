@@ -10,6 +10,11 @@
 //! What holds: the same program, order and budget have the same estimate on every machine, for work is counted in
 //! executions and never in time. A sample of which no level had more nodes than its width has run all executions:
 //! it is the number itself.
+//!
+//! What does not hold: that the number lies between the least and the largest sample. Draws that miss a part that is
+//! rare and large are all too small, and there is no bound on how large that part is. So nothing is told where samples
+//! lie far apart, which is where that was seen; and how often the number is between them where something is told is
+//! measured on programs of which it is known (`bench/tests/estimates.rs`).
 
 use std::ops::ControlFlow;
 
@@ -23,8 +28,9 @@ use crate::random::Chance;
 use crate::walk::Walk;
 use crate::{Item, NoMonitor, NotExhaustive, Options};
 
-/// So many samples of each width are drawn, to see how far they lie apart.
-const SAMPLES: usize = 5;
+/// So many samples of each width are drawn, to see how far they lie apart. Of five the least and the largest had the
+/// number between them in 87 of 100 estimates of programs of which it is known, of ten in 95.
+const SAMPLES: usize = 10;
 /// The first width; each further one is `WIDER` times the one before.
 const NARROW: usize = 16;
 const WIDER: usize = 4;
@@ -54,7 +60,7 @@ impl Estimate {
         (mean.is_finite() && most <= least * APART).then_some(mean)
     }
 
-    /// The least and the largest sample.
+    /// The least and the largest sample, which mostly have the number between them: see above.
     pub fn range(&self) -> Option<(f64, f64)> {
         let samples = || self.samples.iter().copied();
         samples().reduce(f64::min).zip(samples().reduce(f64::max))
@@ -67,7 +73,7 @@ pub fn estimate<P: Program>(program: &P, budget: u64, options: &Options) -> Esti
     loop {
         let run: Box<dyn Run> = Box::new(program.start(Footprints::Dynamic));
         let (mut nobody, mut found) = (NoMonitor, Estimate::default());
-        let mut monitor = Typed::<P::Run>(&mut nobody);
+        let mut monitor = Typed::<P::Run>::new(&mut nobody);
         let mut search = begin(Walk::new(run, true, options, &mut monitor), Item::default(), budget);
         // A search that ends early has noted why.
         let _ = search.draw(&mut found);
