@@ -22,17 +22,18 @@ struct Meter {
 }
 
 impl Machine {
-    /// Bytes kept, as they were when the logs were about as long as they are now: to count them takes time in
-    /// proportion.
+    /// Bytes kept, when the logs were about as long as they ever were.
     pub fn memory(&self) -> usize {
+        self.measured.1
+    }
+
+    /// Counts the bytes, if the logs have grown since that was done last: it takes time in proportion. When that is
+    /// depends on the steps that were taken alone, and not on who asks when: reports tell what was kept.
+    pub fn measure_growth(&mut self) {
         let logged = self.tasks.logged() as usize + self.objects.logged() as usize + self.guards.len();
-        let (then, bytes) = self.measured.get();
-        if (then / 2..=then + then / 4).contains(&logged) && then > 0 {
-            return bytes;
+        if logged > self.measured.0 + self.measured.0 / 4 || self.measured.1 == 0 {
+            self.measured = (logged, self.measured.1.max(self.measure()));
         }
-        let bytes = self.measure();
-        self.measured.set((logged.max(1), bytes));
-        bytes
     }
 
     fn measure(&self) -> usize {

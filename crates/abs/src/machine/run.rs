@@ -253,8 +253,8 @@ pub(super) struct Machine {
     pub resolved: bool,
     pub touches: Touches,
     pub vm: Vm,
-    /// How long the logs were when bytes were counted last, and how many there were.
-    pub measured: Cell<(usize, usize)>,
+    /// How long the logs were when bytes were counted last, and the most that there were.
+    pub measured: (usize, usize),
     /// How many operations segments and guards took so far.
     pub operations: Cell<u64>,
     /// What the present step does, if somebody wants to know.

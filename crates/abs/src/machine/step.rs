@@ -58,6 +58,7 @@ impl Machine {
             self.note_unhandled(image);
         }
         label.returns = self.task(p).is_some_and(|task| task.may_return(&before));
+        self.measure_growth();
         Ok(())
     }
 
