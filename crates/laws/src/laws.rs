@@ -266,24 +266,35 @@ pub(crate) fn compiled(ast: &Ast, build: Build) -> Option<Litmus> {
     Some(program.with_rules(build.labels))
 }
 
+/// What every program that brute force can take is checked under, and in which orders.
+pub(crate) const CHECKED: [(Algorithm, &[u64]); 11] = [
+    (Algorithm::Naive, &[0]),
+    (Algorithm::Optimal, &[0, 1, 2]),
+    (Algorithm::WakeUp, &[0, 18, 19, 20]),
+    (Algorithm::Source, &[0, 3, 4]),
+    (Algorithm::SourceContext, &[0, 5, 6]),
+    (Algorithm::SourceConstraints, &[0, 19]),
+    (Algorithm::Convergent, &[0, 7, 8]),
+    (Algorithm::ConvergentConstraints, &[0, 18]),
+    (Algorithm::OptimalObservers, &[0, 9, 10, 11, 12]),
+    (Algorithm::DataCentric, &[0, 16, 17]),
+    (Algorithm::ReadsFrom, &[0, 13, 14, 15]),
+];
+
+/// The names of the algorithms of a table, as a summary has them.
+pub(crate) fn names(table: &[(Algorithm, &[u64])]) -> String {
+    let names: Vec<&str> = table.iter().map(|(algorithm, _)| algorithm.name()).collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 fn laws(ast: &Ast, program: &Litmus, truth: &Truth, build: Build, seed: u64) -> Result<(), Broken> {
     if !truth.inconsistent.is_empty() {
         return Err(Broken::law(INCONSISTENT));
     }
-    let table: [(Algorithm, &[u64]); 11] = [
-        (Algorithm::Naive, &[0]),
-        (Algorithm::Optimal, &[0, 1, 2]),
-        (Algorithm::WakeUp, &[0, 18, 19, 20]),
-        (Algorithm::Source, &[0, 3, 4]),
-        (Algorithm::SourceContext, &[0, 5, 6]),
-        (Algorithm::SourceConstraints, &[0, 19]),
-        (Algorithm::Convergent, &[0, 7, 8]),
-        (Algorithm::ConvergentConstraints, &[0, 18]),
-        (Algorithm::OptimalObservers, &[0, 9, 10, 11, 12]),
-        (Algorithm::DataCentric, &[0, 16, 17]),
-        (Algorithm::ReadsFrom, &[0, 13, 14, 15]),
-    ];
-    for (algorithm, order) in in_orders(seed.wrapping_mul(31), &table) {
+    for (algorithm, order) in in_orders(seed.wrapping_mul(31), &CHECKED) {
         obeys_knowing(program, truth, build.rules, algorithm, order, seed)
             .map_err(Broken::by(algorithm, order))?;
     }

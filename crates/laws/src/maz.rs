@@ -6,12 +6,9 @@ use mazurka_litmus::{Source, compile};
 
 use crate::campaign::{Checked, FuzzTarget, Outcome};
 use crate::corpus::Seed;
+use crate::laws::{CHECKED, names};
 use crate::random::Random;
 use crate::{Build, OneAlgorithm, check, check_one, conditional, generate, mutate, trees};
-
-/// What programs are checked under.
-pub(crate) const ALL: &str = "naive, source, optimal, optimal+observers, source+context, source+constraints, \
-     convergent, convergent+constraints, data-centric and reads-from";
 
 /// Random programs, half of them mutants.
 #[derive(Clone, Debug)]
@@ -72,7 +69,7 @@ impl FuzzTarget for MazPrograms {
     fn summary(&self, outcome: &Outcome<Ast>) -> String {
         let Outcome { held, mutants, classes, agreed, too_large, .. } = outcome;
         let seconds = outcome.time.as_secs_f64();
-        let algorithms = self.only.map_or(ALL.to_owned(), |only| only.to_string());
+        let algorithms = self.only.map_or_else(|| names(&CHECKED), |only| only.to_string());
         let kinds = outcome.kind_lines();
         let large = match self.only {
             Some(only)

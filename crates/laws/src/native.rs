@@ -1,9 +1,9 @@
 //! Random programs in C: the front end for C must do with them what the language's machine does.
 //!
 //! Programs are turned into C, many in one file, compiled, and run one by one. Of each, brute force over the
-//! C program and every order of `source`, `optimal`, `optimal+observers` and `reads-from` obey the laws; and it has as
-//! many classes, modulo observers and by what is read from whom too, and as many with a false assumption, as the
-//! program in the language has, the same failures, and the same processes wait in its deadlocks.
+//! C program and every order of a table of algorithms obey the laws; and it has as many classes, modulo observers
+//! and by what is read from whom too, and as many with a false assumption, as the program in the language has,
+//! the same failures, and the same processes wait in its deadlocks.
 
 use std::path::PathBuf;
 
@@ -19,12 +19,21 @@ use crate::behaviour::{Behaviour, Telling};
 use crate::campaign::{Broken, Checked, FuzzTarget, NOT_A_PROGRAM, Outcome};
 use crate::closures::{C_PRELUDE, GIVEN_UP, in_c, prepare_for_c};
 use crate::corpus::Seed;
-use crate::laws::{in_orders, obeys};
+use crate::laws::{in_orders, names, obeys};
 use crate::random::Random;
 use crate::{generate, maz};
 
 const LITMUS: Budget = Budget { executions: 3_000, steps: 40 };
 const NATIVE: Budget = Budget { executions: 3_000, steps: 60 };
+
+/// What programs that brute force can take are checked under, and in which orders.
+const CHECKED: [(Algorithm, &[u64]); 5] = [
+    (Algorithm::Optimal, &[0]),
+    (Algorithm::WakeUp, &[0, 2]),
+    (Algorithm::OptimalObservers, &[0, 1]),
+    (Algorithm::ReadsFrom, &[0, 1, 2, 3]),
+    (Algorithm::Source, &[0, 1]),
+];
 
 /// Random programs in C, half of them mutants. Most are such that C has them.
 #[derive(Clone, Debug)]
@@ -109,9 +118,10 @@ impl FuzzTarget for CPrograms {
     fn summary(&self, outcome: &Outcome<Ast>) -> String {
         let Outcome { held, classes, agreed, too_large, .. } = outcome;
         let seconds = outcome.time.as_secs_f64();
+        let algorithms = names(&CHECKED);
         format!(
             "{held} C programs, {classes} classes, in {seconds:.1} s: they do what the language does, and obey \
-             the laws under source, optimal, optimal+observers and reads-from\n\
+             the laws under {algorithms}\n\
              too large for brute force in C: {agreed} that agree under optimal, optimal+observers and reads-from, \
              {too_large} that were left out{}",
             outcome.unfit_lines("not turned into C")
@@ -201,14 +211,7 @@ fn check(built: &Built, number: usize, expected: &Expected, seed: u64) -> Result
     }
     let classes = expected.optimal.classes();
     let Ok(truth) = truth(&program, NATIVE) else { return Ok(Checked::Agrees(classes)) };
-    let table: [(Algorithm, &[u64]); 5] = [
-        (Algorithm::Optimal, &[0]),
-        (Algorithm::WakeUp, &[0, 2]),
-        (Algorithm::OptimalObservers, &[0, 1]),
-        (Algorithm::ReadsFrom, &[0, 1, 2, 3]),
-        (Algorithm::Source, &[0, 1]),
-    ];
-    for (algorithm, order) in in_orders(seed, &table) {
+    for (algorithm, order) in in_orders(seed, &CHECKED) {
         match obeys(&program, &truth, Rules::default(), algorithm, order, seed) {
             // What `source` can't have it says.
             Err(law) if algorithm == Algorithm::Source && law.contains("not supported by source") => {}

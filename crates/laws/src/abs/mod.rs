@@ -15,8 +15,7 @@ use mazurka_program::{Footprints, Program};
 
 use crate::campaign::{Broken, Checked, FuzzProgram, FuzzTarget, NOT_A_PROGRAM, Outcome};
 use crate::diamonds::{self, Walks};
-use crate::laws::{INCONSISTENT, in_orders, obeys};
-use crate::maz::ALL;
+use crate::laws::{INCONSISTENT, in_orders, names, obeys};
 use crate::random::Random;
 
 /// More is not tried by brute force.
@@ -24,6 +23,20 @@ const BUDGET: Budget = Budget { executions: 2_000, steps: 40 };
 
 /// The same where one algorithm is checked by itself.
 const SMALL: Budget = Budget { executions: 150, steps: 40 };
+
+/// What programs are checked under, as far as it applies to their settings, and in which orders.
+const CHECKED: [(Algorithm, &[u64]); 10] = [
+    (Algorithm::Naive, &[0]),
+    (Algorithm::Optimal, &[0, 1, 2]),
+    (Algorithm::WakeUp, &[0, 10, 11, 12]),
+    (Algorithm::Source, &[0, 3]),
+    (Algorithm::SourceContext, &[0, 4, 5]),
+    (Algorithm::SourceConstraints, &[0, 13]),
+    (Algorithm::Convergent, &[0, 6, 7]),
+    (Algorithm::ConvergentConstraints, &[0, 14, 15, 16]),
+    (Algorithm::OptimalObservers, &[0, 8, 9]),
+    (Algorithm::ReadsFrom, &[0, 17, 18]),
+];
 
 /// Random ABS programs, each under some settings, half of them mutants.
 #[derive(Clone, Debug)]
@@ -110,7 +123,7 @@ impl FuzzTarget for AbsPrograms {
     fn summary(&self, outcome: &Outcome<AbsProgram>) -> String {
         let Outcome { held, mutants, classes, .. } = outcome;
         let seconds = outcome.time.as_secs_f64();
-        let algorithms = self.only.map_or(ALL.to_owned(), |only| only.to_string());
+        let algorithms = self.only.map_or_else(|| names(&CHECKED), |only| only.to_string());
         let large = outcome.programs() - held;
         let large = match self.only {
             None => format!("{large}, of which only labels were looked at"),
@@ -222,19 +235,6 @@ fn judge(program: &Abs, settings: Settings, only: Option<Algorithm>, seed: u64) 
     if only.is_none() {
         honest(program, seed)?;
     }
-    let naive: &[u64] = if truth.interleavings <= 200 { &[0] } else { &[] };
-    let table: [(Algorithm, &[u64]); 10] = [
-        (Algorithm::Optimal, &[0, 1, 2]),
-        (Algorithm::WakeUp, &[0, 10, 11, 12]),
-        (Algorithm::Source, &[0, 3]),
-        (Algorithm::SourceContext, &[0, 4, 5]),
-        (Algorithm::Convergent, &[0, 6, 7]),
-        (Algorithm::Naive, naive),
-        (Algorithm::OptimalObservers, &[0, 8, 9]),
-        (Algorithm::SourceConstraints, &[0, 13]),
-        (Algorithm::ConvergentConstraints, &[0, 14, 15, 16]),
-        (Algorithm::ReadsFrom, &[0, 17, 18]),
-    ];
     let applies = |algorithm| match algorithm {
         Algorithm::Source | Algorithm::SourceConstraints | Algorithm::ConvergentConstraints => {
             settings.dependence != Dependence::Dynamic
@@ -244,11 +244,11 @@ fn judge(program: &Abs, settings: Settings, only: Option<Algorithm>, seed: u64) 
         }
         // With labels of what might be touched, nothing is known to be overwritten.
         Algorithm::OptimalObservers => settings.dependence != Dependence::Static,
-        Algorithm::Naive => only.is_none(),
+        Algorithm::Naive => only.is_none() && truth.interleavings <= 200,
         _ => true,
     };
     let wanted = |algorithm| only.is_none_or(|only| only == algorithm) && applies(algorithm);
-    for (algorithm, order) in in_orders(seed.wrapping_mul(41), &table).filter(|plan| wanted(plan.0)) {
+    for (algorithm, order) in in_orders(seed.wrapping_mul(41), &CHECKED).filter(|plan| wanted(plan.0)) {
         obeys(program, &truth, Rules::default(), algorithm, order, seed)
             .map_err(Broken::by(algorithm, order))?;
     }
