@@ -254,22 +254,66 @@ impl Searches {
     }
 }
 
+impl Ours {
+    /// The name of its file, and its text.
+    fn text(&self) -> Result<(String, String), String> {
+        match self {
+            Ours::Abs(name, sizes) => Ok((format!("{name}.abs"), abs_programs::program(name, sizes)?)),
+            Ours::Litmus(name, _) => {
+                let path = format!("{}/litmus/{name}.maz", env!("CARGO_MANIFEST_DIR"));
+                let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+                Ok((format!("{name}.maz"), text))
+            }
+        }
+    }
+}
+
+/// A program of ours that stands for one of a paper.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// What the paper calls it, with its size.
+    pub name: String,
+    /// The name of its file.
+    pub file: String,
+    /// Its text.
+    pub text: String,
+    /// The values of its parameters: `n=4`.
+    pub params: Vec<String>,
+}
+
+/// The programs of all rows that are run here, each once.
+///
+/// # Errors
+/// If the table is not of its form, or a program can't be read.
+pub fn programs() -> Result<Vec<Program>, String> {
+    let mut programs = BTreeMap::new();
+    for row in rows()? {
+        let is_small = |largest| row.size.parse().unwrap_or(0) <= largest;
+        let Some((ours, _)) = row.ours().filter(|&(_, largest)| is_small(largest)) else { continue };
+        let (file, text) = ours.text()?;
+        let params = match ours {
+            Ours::Abs(..) => Vec::new(),
+            Ours::Litmus(_, n) => vec![format!("n={n}")],
+        };
+        programs.entry(ours).or_insert(Program { name: row.name(), file, text, params });
+    }
+    Ok(programs.into_values().collect())
+}
+
 fn search(ours: &Ours, algorithm: Algorithm) -> Result<Found, String> {
     let limits = Limits { executions: Some(MOST), time: Some(TIME), ..Limits::default() };
     let options = Options { limits, ..Options::default() };
     let mut ends = Ends::default();
+    let (name, text) = ours.text()?;
     let summary = match ours {
-        Ours::Abs(name, sizes) => {
-            let text = abs_programs::program(name, sizes)?;
-            let source = AbsSource { name: format!("{name}.abs"), text };
+        Ours::Abs(..) => {
+            let source = AbsSource { name, text };
             let model = compile_abs(&[source], &Reading::default())
                 .map_err(|errors| errors.first().map_or(String::new(), |error| error.message.clone()))?;
             explore(&Abs::new(model, Settings::default()), algorithm, &options, &mut ends)
         }
-        Ours::Litmus(name, n) => {
-            let path = format!("{}/litmus/{name}.maz", env!("CARGO_MANIFEST_DIR"));
-            let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-            let source = Source { name: format!("{name}.maz"), text };
+        Ours::Litmus(_, n) => {
+            let source = Source { name, text };
             let wrong = |errors: Vec<mazurka_litmus::Diagnostic>| {
                 errors.first().map_or(String::new(), |error| error.message.clone())
             };

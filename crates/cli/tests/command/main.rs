@@ -41,7 +41,9 @@ mod postgres;
 mod programs;
 mod ranges;
 mod replay;
+mod same;
 mod schema;
+mod tables;
 mod talk;
 
 use std::path::{Path, PathBuf};

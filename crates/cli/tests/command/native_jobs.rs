@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::native_leftovers::{LONG, eventually, send, worker_of};
+use crate::same::{self, without_times};
 use crate::{Outcome, Place};
 
 const RARE: &str = include_str!("native_jobs/rare.c");
@@ -22,31 +23,8 @@ fn run(place: &Place, file: &str, jobs: usize, how: &[&str], options: &[&str]) -
     place.run(&[&search, how, &["--"], options].concat())
 }
 
-/// A report without what depends on the clock: all of the text, or of the JSON.
-fn without_times(report: &str) -> String {
-    if let Ok(Value::Object(mut fields)) = serde_json::from_str(report) {
-        assert!(fields.remove("seconds").is_some());
-        return Value::Object(fields).to_string();
-    }
-    let line = |line: &str| match line.starts_with("executions: ") {
-        true => line.rsplit_once("; ").expect("the time comes last").0.to_owned(),
-        false => line.to_owned(),
-    };
-    report.lines().map(line).collect::<Vec<_>>().join("\n")
-}
-
-/// Complains unless one, two and four workers say the same; gives the JSON of it.
 fn same_for_any_number(place: &Place, file: &str, how: &[&str], options: &[&str]) -> Value {
-    let report = |jobs, form: &[&str]| {
-        let Outcome { status, stdout, stderr } = run(place, file, jobs, &[how, form].concat(), options);
-        (status, without_times(&stdout), stderr)
-    };
-    let (text, json) = (report(1, &[]), report(1, &["--json"]));
-    for jobs in [2, 4] {
-        assert_eq!(report(jobs, &[]), text, "{jobs} workers: {file} {how:?} {options:?}");
-        assert_eq!(report(jobs, &["--json"]), json, "{jobs} workers: {file} {how:?} {options:?}");
-    }
-    serde_json::from_str(&json.1).unwrap_or_else(|_| panic!("{json:?}"))
+    same::same_for_any_number(place, &[&[file, "--algorithm", "wake-up"], how].concat(), options)
 }
 
 /// Late discoveries, and failures that few executions have: the least in the order of the search is told.
@@ -92,43 +70,17 @@ fn the_examples_have_one_report() {
     }
 }
 
-/// Of each program of `bench/c` the rows with so many executions; the others have nothing to share, or take
-/// long.
-fn rows(some: std::ops::Range<u64>) -> Vec<(String, String, u64)> {
-    let text = std::fs::read_to_string(file("bench/c/expected.tsv")).unwrap();
-    let row = |line: &str| {
-        let cells: Vec<&str> = line.split('\t').collect();
-        let executions = cells[3].parse().ok().filter(|executions| some.contains(executions))?;
-        (cells[2] == "optimal").then(|| (cells[0].to_owned(), cells[1].to_owned(), executions))
-    };
-    text.lines().skip(1).filter_map(row).collect()
-}
-
-fn bench_counts(some: std::ops::Range<u64>, least: usize) {
-    let place = Place::new(&format!("native-jobs-bench-{}", some.start), "unused.c", "");
-    let rows = rows(some);
-    assert!(rows.len() >= least, "{}", rows.len());
-    for (program, arguments, executions) in rows {
-        let arguments: Vec<&str> = arguments.split(' ').collect();
-        let file = file(&format!("bench/c/{program}.c"));
-        for jobs in [1, 2, 4] {
-            let outcome = run(&place, &file, jobs, &[], &arguments);
-            let counts = format!("executions: {executions} complete, 0 blocked, ");
-            outcome.expect(0, &[&counts]);
-        }
+/// Of C, copies explore items of `wake-up` alone.
+#[test]
+fn one_core_is_said_where_copies_can_not_help() {
+    let place = Place::new("native-jobs-alone", "unused.c", "");
+    let file = file("bench/c/lastwrite.c");
+    for algorithm in ["naive", "random", "reads-from"] {
+        let search = ["check", &file, "--algorithm", algorithm, "--jobs", "2", "--max-executions", "9"];
+        let outcome = place.run(&[&search[..], &["--", "-DN=2", "--races=sc"]].concat());
+        let note = format!("one core was used, and not 2: a search by {algorithm} can't be shared here");
+        assert!(outcome.stdout.contains(&note), "{}{}", outcome.stdout, outcome.stderr);
     }
-}
-
-#[test]
-fn benchmarks_have_their_counts() {
-    bench_counts(1500..6000, 8);
-}
-
-/// All of the table.
-#[test]
-#[ignore = "takes minutes"]
-fn all_benchmarks_have_their_counts() {
-    bench_counts(0..u64::MAX, 60);
 }
 
 /// The copies that a worker has made, or the processes that it has started.
