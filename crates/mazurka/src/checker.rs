@@ -1,6 +1,8 @@
 //! The ways in: [`check`], [`Checker`] and the attribute [`test`](macro@test).
 
+mod asked;
 mod cores;
+mod elsewhere;
 mod environment;
 mod expansion;
 pub(crate) mod heartbeat;
@@ -20,6 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mazurka_explore::{Limits, Options, Order};
+use mazurka_ledger::protocol::Answer;
 use mazurka_program::{Failure as Failed, FailureKind, Schedule};
 use mazurka_report::{Replay, Report as Inner, Subject};
 
@@ -35,7 +38,9 @@ pub(crate) use environment::manifest_dir;
 
 use crate::runtime::run::Closure;
 use crate::step::CallSite;
+use asked::{Asked, Done};
 use cores::Cores;
+use elsewhere::Explorer;
 use environment::{Environment, SavedFailures, Verbosity};
 use heartbeat::{Heartbeat, Spot};
 use journal::{Search, SharedKeeper};
@@ -389,30 +394,41 @@ impl Checker {
         let store = store.filter(|_| saved != SavedFailures::Ignore);
         let (entries, warnings) = store.as_ref().map_or_else(Default::default, Store::read);
         let verbose = if self.verbose { Verbosity::Verdict } else { Verbosity::Off };
-        let spurious = Spurious {
+        let mut spurious = Spurious {
             wakeups: environment.spurious_wakeups.unwrap_or(self.spurious.wakeups),
             polls: environment.spurious_polls.unwrap_or(self.spurious.polls),
             failures: environment.spurious_failures.unwrap_or(self.spurious.failures),
         };
         let leaks = environment.leaks.unwrap_or(self.leaks);
+        let mut asked = asked::first(environment.worker.as_deref(), &subject.program)?;
+        if let Some(theirs) = asked.as_ref().and_then(Asked::theirs) {
+            journal::adopt(theirs, &mut options, &mut spurious);
+        }
         let jobs = environment.jobs.or(self.jobs);
         let replay = environment.replay.or(own);
         // A schedule that is run alone is no part of a search.
         let journal = environment.journal.as_ref().or(self.journal.as_ref()).filter(|_| replay.is_none());
-        let is_wake_up = jobs.is_some() || journal.is_some();
+        let is_wake_up = jobs.is_some() || journal.is_some() || asked.is_some();
         let usual = if is_wake_up { Algorithm::WakeUp } else { Algorithm::Optimal };
         let algorithm = environment.algorithm.or(self.algorithm).unwrap_or(usual);
         let settings = Settings { max_time: options.limits.time, spurious, leaks, ..self.settings() };
-        let journal = journal.map(|path| {
-            let search = Search { identity, algorithm, options: &options, settings: &settings };
-            journal::open(path, &search, environment.long_journal)
-        });
+        let search = Search { identity, algorithm, options: &options, settings: &settings };
+        if let Some(asked) = &mut asked {
+            let of_one_run = [
+                ("a schedule (MAZURKA_REPLAY, Checker::replay)", replay.is_some()),
+                ("a journal (MAZURKA_JOURNAL, Checker::journal)", journal.is_some()),
+            ];
+            let beside = of_one_run.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
+            asked.compare(&search, beside)?;
+        }
+        let journal = journal.map(|path| journal::open(path, &search, environment.long_journal));
         let task = Task {
             subject,
             algorithm,
             options,
             workers: None,
             journal: journal.transpose()?,
+            elsewhere: None,
             replay,
             saved: entries,
             verbosity: environment.verbosity.unwrap_or(verbose),
@@ -420,6 +436,7 @@ impl Checker {
         };
         Ok(Plan {
             task,
+            asked,
             settings,
             jobs,
             hang_timeout: environment.hang_timeout.unwrap_or(self.hang_timeout),
@@ -441,6 +458,8 @@ fn refuse_within_a_check() {
 /// A check that is about to be run.
 struct Plan {
     task: Task,
+    /// Who asks for parts of the search.
+    asked: Option<Asked>,
     settings: Settings,
     /// How many are to share the search.
     jobs: Option<usize>,
@@ -456,7 +475,12 @@ impl Plan {
         for warning in &self.warnings {
             eprintln!("mazurka: warning: {warning}");
         }
-        let inner = self.inner(&body);
+        let mut asked = self.asked.take();
+        let done = asked.as_mut().and_then(|asked| self.have_it_done(asked, &body));
+        let time = done.as_ref().map(|done| done.time);
+        self.task.elsewhere = done.map(|done| done.before);
+        let mut inner = self.inner(&body);
+        inner.seconds = time.map_or(inner.seconds, |time| time.as_secs_f64());
         self.task.journal.iter().for_each(SharedKeeper::close);
         let mut report = Report { full_trace: self.full_trace, ..Report::of(inner) };
         report.inner.memory_model = Some(report::MEMORY_MODEL);
@@ -472,10 +496,38 @@ impl Plan {
         }
         report.inner.notes.extend(report::notes_of_claims(&met.claims));
         self.save(&mut report);
-        if self.task.verbosity != Verbosity::Off {
+        if self.task.verbosity != Verbosity::Off || asked.is_some() {
             eprintln!("{}", report.text().lines().take(2).collect::<Vec<_>>().join("\n"));
         }
+        if let Some(asked) = &mut asked {
+            asked.answer(&Answer::Told(report.inner.verdict().exit_status()));
+        }
         report
+    }
+
+    /// What others do of the search, if they are to do it. For a worker this does not end.
+    fn have_it_done(&self, asked: &mut Asked, body: &Arc<dyn Fn() + Send + Sync>) -> Option<Done> {
+        let settings = Settings { max_time: None, ..self.settings.clone() };
+        let closure = Closure::new(body.clone(), settings.clone());
+        let mut explorer = Explorer::new(closure, settings, self.task.options, self.hang_timeout);
+        if asked.theirs().is_some() {
+            explorer.work(asked);
+        }
+        if self.is_saved_there(body) {
+            asked.answer(&Answer::Over);
+            return None;
+        }
+        asked.hand_over(&mut explorer, self.task.options.limits.time)
+    }
+
+    /// Whether one of the saved failures is still there, or the check ends in it.
+    fn is_saved_there(&self, body: &Arc<dyn Fn() + Send + Sync>) -> bool {
+        let heartbeat: Arc<Heartbeat> = Arc::default();
+        let closure =
+            Closure::new(body.clone(), Settings { heartbeat: heartbeat.clone(), ..self.settings.clone() });
+        let (task, timeouts) = (self.task.clone(), Timeouts { hang: self.hang_timeout, until: None });
+        let is_there = on_own_thread(&heartbeat, timeouts, move || task.is_saved_there(&closure));
+        !self.task.saved.is_empty() && is_there.unwrap_or(true)
     }
 
     fn inner(&mut self, body: &Arc<dyn Fn() + Send + Sync>) -> Inner {

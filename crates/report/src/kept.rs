@@ -18,14 +18,16 @@ pub struct Kept<'a> {
     pub keeper: Option<&'a mut dyn Ledger<Collected>>,
 }
 
+/// What is said where an item that ended the search elsewhere does not end it here.
+pub const NOT_MET_AGAIN: &str = "a worker met what ends the search, and it was not met again here: the program did not do \
+                                 again what it had done";
+
 /// Who is told that there is more, where nothing should be.
 pub(crate) struct NothingMore;
 
 impl Ledger<Collected> for NothingMore {
     fn commit(&mut self, _: &Part, _: &[OpenItem]) -> Result<(), String> {
-        Err("a worker met what ends the search, and it was not met again here: the program did not do again what it had \
-             done"
-            .to_owned())
+        Err(NOT_MET_AGAIN.to_owned())
     }
 
     fn begin_again(&mut self, _: Option<&OpenItem>) -> Result<(), String> {

@@ -49,7 +49,7 @@ pub use diagram::Diagram;
 pub use executions::{Executions, FinalState, FinalStates, ListedExecution, Recorder, Recording};
 #[cfg(feature = "json")]
 pub use json::json;
-pub use kept::{Kept, Part};
+pub use kept::{Kept, NOT_MET_AGAIN, Part};
 #[cfg(feature = "progress")]
 pub use progress::Progress;
 pub use replay::{Misfit, Replay, ReplayEnd, ReplayFailure, ReplayStep, Waiting, replay};

@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use mazurka_native::isolation::fix_addresses;
 
-use super::frames;
-use super::protocol::{Answer, Ask};
 use super::serve::SERVER;
+use mazurka_ledger::frames;
+use mazurka_ledger::protocol::{Answer, Ask};
 
 /// How often it is looked whether an answer is still wanted.
 const LOOK: Duration = Duration::from_millis(50);

@@ -13,9 +13,9 @@ use mazurka_native::runtime::{Native, TakenUp};
 use mazurka_program::Program;
 use mazurka_report::{Collected, Part, together};
 
-use super::frames::{number, pack, read_number, unpack, unpack_exactly};
 use crate::front_end::AnyTarget;
 use mazurka_ledger::encoding;
+use mazurka_ledger::frames::{number, pack, read_number, unpack, unpack_exactly};
 
 /// What is said of a program that does other things on another machine, or the second time.
 pub const DIVERGED: &str = "the program did not do again what it had done in another process: it depends on something but \

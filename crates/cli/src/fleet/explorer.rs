@@ -19,8 +19,8 @@ use mazurka_report::{Collected, Part, together};
 use super::child::Child;
 use super::evidence::{Account, Step, hash_of};
 use super::job::Job;
-use super::protocol::{Answer, Ask};
 use crate::front_end::AnyTarget;
+use mazurka_ledger::protocol::{Answer, Ask};
 
 /// No more programs are kept.
 const MOST_PROGRAMS: usize = 8;

@@ -12,13 +12,13 @@ use mazurka_ledger::encoding;
 use mazurka_native::isolation::file_in_memory;
 
 use super::child::Child;
-use super::protocol::{Answer, Ask};
 use crate::args::{CheckArgs, ResumeArgs, TalkArgs};
 use crate::error::CommandError;
 use crate::front_end::{AnyTarget, FRONT_ENDS, FrontEnd, Loaded, MachineCode, Request};
 use crate::machine_code::OBJECT;
 use crate::native::Worker;
 use crate::{journal, machine_code};
+use mazurka_ledger::protocol::{Answer, Ask};
 
 /// The word for searches that the worker's own user of the database has begun.
 const OURS: &str = "any-of-this-user";

@@ -19,14 +19,14 @@ use mazurka_native::isolation::{ProcessCopy, take_input};
 use mazurka_report::together;
 
 use super::evidence::{Code, DIVERGED};
-use super::frames;
 use super::job::Job;
-use super::protocol::{Answer, Ask, Came};
 use crate::attend::{ROOM, resident, used_time};
 use crate::error::{CommandError, EXIT};
 use crate::front_end::AnyTarget;
 use crate::native::Worker;
 use mazurka_ledger::encoding;
+use mazurka_ledger::frames;
+use mazurka_ledger::protocol::{Answer, Ask, Came};
 
 /// The first argument of such a process.
 pub const SERVER: &str = "native-server";

@@ -45,6 +45,8 @@ variables! {
     LOG = "MAZURKA_LOG":
         "`verdict` prints the verdict of each check, `progress` also how far it is; `off` neither";
     FULL_TRACE = "MAZURKA_FULL_TRACE": "`1`: reports leave nothing out, however long an execution is";
+    WORKER = "MAZURKA_WORKER":
+        "set by the command `mazurka` (`check --on`, `worker`) where it runs a test: the socket over which it asks for parts of the search";
     NO_COLOR = "NO_COLOR": "respected: no report of the library has colours";
     MANIFEST_DIR = "CARGO_MANIFEST_DIR": "set by cargo; where source files are looked for";
 }
@@ -89,6 +91,8 @@ pub(crate) struct Environment {
     pub(crate) saved: Option<SavedFailures>,
     pub(crate) verbosity: Option<Verbosity>,
     pub(crate) full_trace: bool,
+    /// Where somebody asks for parts of the search.
+    pub(crate) worker: Option<PathBuf>,
 }
 
 impl Environment {
@@ -139,6 +143,7 @@ impl Environment {
                 _ => None,
             })?,
             full_trace: switch(FULL_TRACE)?.unwrap_or(false),
+            worker: get(WORKER).filter(|path| !path.is_empty()).map(PathBuf::from),
         })
     }
 }

@@ -7,17 +7,14 @@
 //! What the closure captures, and what it reads of files and the environment, is not seen: a closure that
 //! depends on these is to be checked with a journal for each.
 
-use std::fs::{File, create_dir_all, metadata};
-use std::hash::Hasher;
-use std::io::{self, Read};
+use std::fs::{create_dir_all, metadata};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mazurka_explore::{Algorithm, Beginning, Ledger, OpenItem, Options, Order};
 use mazurka_journal::{Header, Journal};
-use mazurka_ledger::{Keeper, LONG, encoding};
+use mazurka_ledger::{Keeper, LONG, build, encoding};
 use mazurka_report::{Collected, Part};
-use rustc_hash::FxHasher;
 
 use super::test_identity::TestIdentity;
 use super::{Settings, Spurious};
@@ -26,6 +23,10 @@ use super::{Settings, Spurious};
 pub(super) const ALONE: &str = "a journal can't be kept of this closure: threads are given up with all that they \
                                 hold, which is counted for the search as a whole; leave out the journal \
                                 (Checker::journal, MAZURKA_JOURNAL)";
+
+/// The same where others are to do it.
+pub(super) const ALONE_ELSEWHERE: &str = "the search of this closure can't be shared: threads are given up with all that \
+                                          they hold, which is counted for the search as a whole";
 
 /// What a check is.
 pub(super) struct Search<'a> {
@@ -89,26 +90,49 @@ fn file_of(path: &Path, identity: &TestIdentity) -> Result<PathBuf, String> {
     Ok(path.join(name + ".journal"))
 }
 
+/// Why a search can't be cut into parts that are kept.
+enum Obstacle {
+    None,
+    Algorithm(Algorithm),
+    Kind(&'static str),
+}
+
 impl Search<'_> {
     /// Complains of what can't be kept.
     fn refuse(&self) -> Result<(), String> {
-        let leave_out = "leave that out, or the journal (Checker::journal, MAZURKA_JOURNAL)";
-        if self.algorithm != Algorithm::WakeUp {
-            return Err(format!(
-                "a journal can be kept by wake-up only, not by {}; {leave_out}",
-                self.algorithm
-            ));
-        }
-        if self.settings.leaks {
-            return Err(format!("a journal can't be kept of a search for leaks; {leave_out}"));
-        }
-        if self.options.limits.executions.is_some() {
-            return Err(format!("a journal can't be kept of a search of so many executions; {leave_out}"));
-        }
-        Ok(())
+        let why = match self.obstacle() {
+            Obstacle::None => return Ok(()),
+            Obstacle::Algorithm(other) => format!("a journal can be kept by wake-up only, not by {other}"),
+            Obstacle::Kind(what) => format!("a journal can't be kept of {what}"),
+        };
+        Err(format!("{why}; leave that out, or the journal (Checker::journal, MAZURKA_JOURNAL)"))
     }
 
-    fn header(&self) -> Result<Header, String> {
+    /// Complains of what others can't do.
+    pub(super) fn refuse_elsewhere(&self) -> Result<(), String> {
+        match self.obstacle() {
+            Obstacle::None => Ok(()),
+            Obstacle::Algorithm(other) => Err(format!(
+                "a search can be shared by wake-up only, not by {other}, which the test asks for"
+            )),
+            Obstacle::Kind(what) => Err(format!("{what}, as the test asks for, can't be shared")),
+        }
+    }
+
+    /// Why it can't be cut into parts that are kept.
+    fn obstacle(&self) -> Obstacle {
+        match self.algorithm {
+            Algorithm::WakeUp if self.settings.leaks => Obstacle::Kind("a search for leaks"),
+            Algorithm::WakeUp if self.options.limits.executions.is_some() => {
+                Obstacle::Kind("a search of so many executions")
+            }
+            Algorithm::WakeUp => Obstacle::None,
+            other => Obstacle::Algorithm(other),
+        }
+    }
+
+    /// What the search is.
+    pub(super) fn header(&self) -> Result<Header, String> {
         let Search { identity, options, settings, .. } = self;
         let Spurious { wakeups, polls, failures } = settings.spurious;
         let yes = |on: bool| if on { "yes" } else { "no" };
@@ -126,13 +150,13 @@ impl Search<'_> {
             .with(PLACE, identity.place())
             .with("keep_going", yes(options.keep_going))
             .with("max_depth", options.limits.depth.to_string())
-            .with("max_unroll", options.limits.unroll.to_string())
+            .with(MAX_UNROLL, options.limits.unroll.to_string())
             .with("max_memory", memory)
-            .with("seed", seed)
+            .with(SEED, seed)
             .with("stack_size", settings.stack_size.to_string())
-            .with("spurious_wakeups", yes(wakeups))
-            .with("spurious_polls", yes(polls))
-            .with("spurious_failures", yes(failures))
+            .with(SPURIOUS[0], yes(wakeups))
+            .with(SPURIOUS[1], yes(polls))
+            .with(SPURIOUS[2], yes(failures))
             .with("parts", format!("{:?}", options.items)))
     }
 }
@@ -141,6 +165,40 @@ const TEST: &str = "test";
 const BINARY: &str = "binary";
 const NUMBER: &str = "number";
 const PLACE: &str = "place";
+const MAX_UNROLL: &str = "max_unroll";
+const SEED: &str = "seed";
+const SPURIOUS: [&str; 3] = ["spurious_wakeups", "spurious_polls", "spurious_failures"];
+
+/// Has a search be as the one of a header in all that the environment of a process may decide.
+pub(super) fn adopt(header: &Header, options: &mut Options, spurious: &mut Spurious) {
+    let seed = header.get(SEED).and_then(|seed| seed.parse().ok());
+    options.order = seed.map_or(Order::Natural, Order::Shuffled);
+    let unroll = header.get(MAX_UNROLL).and_then(|rounds| rounds.parse().ok());
+    options.limits.unroll = unroll.unwrap_or(options.limits.unroll);
+    let [wakeups, polls, failures] = SPURIOUS.map(|name| header.get(name) == Some("yes"));
+    *spurious = Spurious { wakeups, polls, failures };
+}
+
+/// In what the search that others are at differs from the one of this process, if it does.
+pub(super) fn what_is_other(theirs: &Header, ours: &Header) -> Option<String> {
+    let difference = theirs.differences(ours).into_iter().next()?;
+    let value = |header: &Header, field: &str| header.get(field).unwrap_or("nothing").to_owned();
+    let (was, is) = (value(theirs, &difference.name), value(ours, &difference.name));
+    Some(match &*difference.name {
+        TEST => format!("it is of the test {was}, and this worker has the test {is}"),
+        NUMBER | PLACE => format!(
+            "it is of the check at {}, and the first check of the test is here at {}",
+            value(theirs, PLACE),
+            value(ours, PLACE)
+        ),
+        BINARY => {
+            format!(
+                "the program of its test ({was}) is not that of this worker ({is}): it was changed, or built otherwise"
+            )
+        }
+        field => format!("it was begun with {field} {was}, and this worker has {is}"),
+    })
+}
 
 /// In what a search differs from the one that was begun, and what to do.
 fn what_differs(field: &str, then: &Header, now: &Header) -> String {
@@ -172,26 +230,11 @@ fn what_differs(field: &str, then: &Header, now: &Header) -> String {
     }
 }
 
-/// A program is read in pieces of so many bytes.
-const PIECE: u64 = 1 << 20;
-
-/// The program of the operating system that the test is part of: how long it is, and a digest of all of it.
+/// The program of the operating system that the test is part of.
 fn binary() -> Result<String, String> {
-    static BINARY: OnceLock<Result<String, String>> = OnceLock::new();
-    let read = || -> io::Result<String> {
-        let mut file = File::open(std::env::current_exe()?)?;
-        let (mut hasher, mut length, mut piece) = (FxHasher::default(), 0, Vec::new());
-        while file.by_ref().take(PIECE).read_to_end(&mut piece)? > 0 {
-            hasher.write(&piece);
-            length += piece.len();
-            piece.clear();
-        }
-        Ok(format!("{length} bytes, {:016x}", hasher.finish()))
-    };
-    let told = |error| {
-        format!("the program of the test can't be read, so that a journal can't say what it is of: {error}")
-    };
-    BINARY.get_or_init(|| read().map_err(told)).clone()
+    build::of_this_process().map_err(|error| {
+        format!("the program of the test can't be read, so that nobody can say what is searched: {error}")
+    })
 }
 
 impl SharedKeeper {

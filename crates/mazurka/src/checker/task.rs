@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mazurka_explore::{Algorithm, Counts, Ending, Limits, Monitor, Options, explore};
+use mazurka_explore::{Algorithm, Beginning, Counts, Ending, Limits, Monitor, Options, explore};
 use mazurka_program::{Explain, Explanation, Failure, Footprints, Program, Run, Schedule, Step, follow};
 use mazurka_report::{
-    Counterexample, InternalError, Kept, Replay, ReplayEnd, ReplayStep, Report as Inner, Subject, Watch,
-    check, check_jobs, check_kept, check_schedule,
+    Collected, Counterexample, InternalError, Kept, NOT_MET_AGAIN, Replay, ReplayEnd, ReplayStep,
+    Report as Inner, Subject, Watch, check, check_jobs, check_kept, check_schedule,
 };
 use mazurka_trace::Trace;
 
@@ -40,6 +40,8 @@ pub(super) struct Task {
     pub(super) workers: Option<usize>,
     /// Who keeps the search.
     pub(super) journal: Option<SharedKeeper>,
+    /// What others have done of the search: all but what ends it.
+    pub(super) elsewhere: Option<Beginning<Collected>>,
     /// The only schedule to run.
     pub(super) replay: Option<Schedule>,
     /// The schedules to run first.
@@ -55,11 +57,16 @@ impl Task {
         }
         // What saved failures teach of a program must make no difference to a search that is kept: there may be
         // others when it goes on.
-        let saved = match self.journal {
-            Some(_) => self.run_saved(&program.unknown()),
-            None => self.run_saved(program),
+        let saved = match (&self.journal, &self.elsewhere) {
+            (None, None) => self.run_saved(program),
+            _ => self.run_saved(&program.unknown()),
         };
         saved.unwrap_or_else(|| self.search(program))
+    }
+
+    /// Whether one of the saved failures is still there.
+    pub(super) fn is_saved_there(&self, program: &Closure) -> bool {
+        self.run_saved(program).is_some()
     }
 
     fn search(&self, program: &Closure) -> Inner {
@@ -75,6 +82,7 @@ impl Task {
         let subject = self.subject.clone();
         let workers = self.workers.filter(|_| !program.is_alone());
         let report = match (workers, &self.journal) {
+            _ if self.elsewhere.is_some() => self.conclude(program, &mut watch),
             (Some(workers), Some(journal)) => match journal.take_turn() {
                 Ok((mut keeper, before)) => {
                     let kept = Kept { before, keeper: Some(&mut keeper) };
@@ -88,6 +96,17 @@ impl Task {
         let mut report = report.unwrap_or_else(|error| self.broken(program, &error.to_string()));
         report.reason = report.reason.or_else(|| program.doubt().map(str::to_owned));
         report
+    }
+
+    /// Ends a search that others have done.
+    fn conclude(&self, program: &Closure, watch: &mut Watch<'_>) -> Result<Inner, InternalError> {
+        let before = self.elsewhere.clone().unwrap_or_else(Beginning::whole);
+        let kept = Kept { before, keeper: None };
+        let report = check_kept(program, self.subject.clone(), &self.options, 1, watch, kept)?;
+        match report.reason.as_deref() == Some(NOT_MET_AGAIN) && report.failures.is_empty() {
+            true => Ok(Inner { reason: report.reason.clone(), ..self.broken(program, NOT_MET_AGAIN) }),
+            false => Ok(report),
+        }
     }
 
     /// Searches with so many workers, if the search can be shared.
