@@ -110,8 +110,9 @@ pub struct TalkArgs {
 #[derive(Debug, Args)]
 #[command(after_help = after_help())]
 pub struct CheckArgs {
-    /// The program: a .maz file, or the .abs, C or C++ files of one program
-    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    /// The program: a .maz file, or the .abs, C or C++ files of one program; with --on also a Rust test, which is named
+    /// behind --: --on URL -- BINARY TEST
+    #[arg(required_unless_present = "on", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
 
     /// How to search.
@@ -232,8 +233,9 @@ pub struct WorkerArgs {
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true, default_value = "60")]
     pub lease: Duration,
 
-    /// The test of a Rust crate to work for
-    #[arg(last = true, value_name = "PROGRAM")]
+    /// Work for a Rust test only, with the program that cargo has built of the tests (target/debug/deps/...) and the
+    /// name of the test. It is run here, and nothing else is
+    #[arg(last = true, num_args = 2, value_names = ["BINARY", "TEST"])]
     pub program: Vec<String>,
 }
 
@@ -247,6 +249,10 @@ pub struct StatusArgs {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+
+    /// Tell about how many executions searches of .maz and ABS programs have in all; that takes up to 5 s for each
+    #[arg(long)]
+    pub estimate: bool,
 }
 
 /// Arguments of `cancel`.

@@ -55,6 +55,9 @@ fn search(
     worker: Option<&Worker>,
     mut kept: Option<Kept>,
 ) -> Result<u8, CommandError> {
+    if let Some(url) = arguments.on.as_deref().filter(|_| arguments.files.is_empty()) {
+        return fleet::check_test(url, arguments);
+    }
     let front_end = front_end::of_files(&arguments.files)?;
     // Whatever can be refused without looking at the program is.
     let algorithm = algorithm_of(arguments)?;

@@ -75,7 +75,19 @@ pub fn run(arguments: &EstimateArgs, worker: Option<&Worker>) -> Result<u8, Comm
 }
 
 fn text(found: &Estimate, seconds: f64) -> String {
-    let mut text = match (found.total(), found.range()) {
+    let mut text = total_text(found);
+    if let Some(why) = &found.stopped {
+        text += &format!("note: it ended early: {why}\n");
+    }
+    if let Some((total, rate)) = found.total().filter(|_| !found.is_exact).zip(rate(found, seconds)) {
+        text += &format!("at {} a second, as here on one core: {}\n", number(rate), duration(total / rate));
+    }
+    text + &format!("{} were run in {seconds:.1} s\n", executions(found.executions as f64))
+}
+
+/// About how many there are.
+pub fn total_text(found: &Estimate) -> String {
+    match (found.total(), found.range()) {
         (Some(total), _) if found.is_exact => format!("{}: all of them were run\n", executions(total)),
         (Some(total), Some((least, most))) => format!(
             "about {}: {} samples, of at most {} executions a level each, gave {} to {}\n",
@@ -94,14 +106,7 @@ fn text(found: &Estimate, seconds: f64) -> String {
             number(most)
         ),
         _ => "unknown: no sample came to its end; a larger --max-executions may tell\n".to_owned(),
-    };
-    if let Some(why) = &found.stopped {
-        text += &format!("note: it ended early: {why}\n");
     }
-    if let Some((total, rate)) = found.total().filter(|_| !found.is_exact).zip(rate(found, seconds)) {
-        text += &format!("at {} a second, as here on one core: {}\n", number(rate), duration(total / rate));
-    }
-    text + &format!("{} were run in {seconds:.1} s\n", executions(found.executions as f64))
 }
 
 /// How many executions a second were run; none if that can't be told.

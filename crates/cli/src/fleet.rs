@@ -9,8 +9,11 @@
 //! kept of is gone on with. An item that ends the search (a failure, a limit) is explored again by who waits:
 //! so the report is that of a search on one machine.
 //!
+//! A Rust test is run by its own program, which every worker has: only schedules travel ([`test_program`],
+//! [`test_judge`]).
+//!
 //! C and C++ travel as machine code, which runs in processes of its own ([`child`], [`serve`]; what is said
-//! between them is [`protocol`], in [`frames`]). What counts of what they found is decided by the process that
+//! between them is [`protocol`](mazurka_ledger::protocol)). What counts of what they found is decided by the process that
 //! waits ([`judge`]), which knows of the program what one machine would; how others come to know the same is
 //! [`evidence`].
 
@@ -22,6 +25,8 @@ mod job;
 mod judge;
 mod serve;
 mod status;
+mod test_judge;
+mod test_program;
 mod wait;
 
 use std::path::Path;
@@ -31,7 +36,7 @@ use mazurka_explore::Algorithm;
 use mazurka_fleet::{Address, Store, StoreError};
 use mazurka_report::json::ErrorKind;
 
-use crate::args::{CheckArgs, WorkerArgs};
+use crate::args::{CheckArgs, DEFAULT_ALGORITHM, LimitArgs, WorkerArgs};
 use crate::error::CommandError;
 use crate::executions::ExecutionArgs;
 use crate::front_end::FrontEnd;
@@ -85,14 +90,36 @@ fn beside(option: &str) -> CommandError {
     CommandError::new(ErrorKind::Usage, format!("{option} can't be had beside --on; leave one of them out"))
 }
 
+/// `mazurka check --on URL -- BINARY TEST`: hands the search of a Rust test over, and gives the exit status.
+pub fn check_test(url: &str, arguments: &CheckArgs) -> Result<u8, CommandError> {
+    let LimitArgs { max_executions, max_depth, max_unroll, max_memory, seed, .. } = &arguments.limits;
+    let known = [Algorithm::WakeUp.name(), DEFAULT_ALGORITHM.name()];
+    let of_the_test = [
+        ("--algorithm", !known.contains(&&*arguments.algorithm)),
+        ("--param", !arguments.params.is_empty()),
+        ("--json", arguments.json),
+        ("--keep-going", arguments.keep_going),
+        ("--replay", arguments.replay.is_some()),
+        ("--as-published", arguments.as_published.is_some()),
+        ("--full-trace", arguments.full_trace),
+        ("--max-executions", max_executions.is_some()),
+        ("--max-depth", max_depth.is_some()),
+        ("--max-unroll", max_unroll.is_some()),
+        ("--max-memory", max_memory.is_some()),
+        ("--seed", seed.is_some()),
+    ];
+    let told = of_the_test.into_iter().find(|(_, given)| *given).map(|(option, _)| option);
+    match told.or(arguments.executions.given()) {
+        Some(option) => Err(CommandError::unsupported(format!(
+            "a Rust test has no {option}: it reports by itself, with options of its own (mazurka::Checker, MAZURKA_... in the \
+             environment)"
+        ))),
+        None => wait::hand_over_test(url, arguments),
+    }
+}
+
 /// `mazurka worker`: works at what there is.
 pub fn work(arguments: &WorkerArgs) -> Result<u8, CommandError> {
-    if !arguments.program.is_empty() {
-        return Err(CommandError::unsupported(
-            "searches of Rust tests can't be shared yet: workers run .maz, .abs, C and C++ programs; leave out what \
-             comes after --",
-        ));
-    }
     clerk::work(arguments)
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use mazurka_explore::{Algorithm, Beginning};
 use mazurka_journal::{Header, Journal, JournalError, Recovered};
-use mazurka_ledger::{DAMAGED, Keeper, LONG, encoding};
+use mazurka_ledger::{DAMAGED, Keeper, LONG, build, encoding};
 use mazurka_native::isolation::fix_addresses;
 use mazurka_report::Collected;
 use mazurka_report::json::ErrorKind;
@@ -23,6 +23,9 @@ use crate::executions::ExecutionArgs;
 use crate::front_end::{self, AnyTarget, FrontEnd};
 use crate::native::Worker;
 use crate::{check, input, machine_code};
+
+/// The field of the header that tells the build of the command.
+const BUILD: &str = "build";
 
 /// The environment variable that names a journal where no option does.
 const VARIABLE: &str = "MAZURKA_JOURNAL";
@@ -100,6 +103,27 @@ fn beside(option: &str) -> CommandError {
     CommandError::new(ErrorKind::Usage, why)
 }
 
+/// The build of this command.
+fn build() -> Result<String, CommandError> {
+    build::of_this_process().map_err(|error| {
+        CommandError::input(format!("the program of mazurka can't be read, to tell its build: {error}"))
+    })
+}
+
+/// Complains of a search that another build of this version has begun: it may have searched otherwise.
+pub fn refuse_other_build(header: &Header) -> Result<(), String> {
+    let Some(theirs) = header.get(BUILD) else { return Ok(()) };
+    let ours = build().map_err(|error| error.message().to_owned())?;
+    if theirs == ours {
+        return Ok(());
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    Err(format!(
+        "the search was begun by another build of mazurka {version} ({theirs}, and this one has {ours}); use one build for \
+         all of it, or begin it again"
+    ))
+}
+
 /// What a search is. What machine code is made of is no part of it: it is known by what it was compiled to.
 pub fn header(arguments: &CheckArgs, options: &[String]) -> Result<Header, CommandError> {
     let names = arguments.files.iter().map(|file| match file.to_str() {
@@ -111,6 +135,7 @@ pub fn header(arguments: &CheckArgs, options: &[String]) -> Result<Header, Comma
     let number = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
     let mut header = Header::new()
         .with("version", env!("CARGO_PKG_VERSION"))
+        .with(BUILD, build()?)
         .with("items", encoding::FORMAT)
         .with("algorithm", Algorithm::WakeUp.name())
         .with("keep-going", if arguments.keep_going { "yes" } else { "no" })
@@ -241,7 +266,7 @@ fn refuse_others(header: &Header, name: &str) -> Result<(), String> {
         Some(version) => Err(format!(
             "the search was begun by mazurka {version}, and this is {ours}; go on with that one, or begin it again"
         )),
-        None => Ok(()),
+        None => refuse_other_build(header),
     }
 }
 

@@ -58,6 +58,10 @@ pub fn hand_over(
     Err(not_built_in())
 }
 
+pub fn check_test(_: &str, _: &CheckArgs) -> Result<u8, CommandError> {
+    Err(not_built_in())
+}
+
 pub fn resume(_: &ResumeArgs, _: Option<&Worker>) -> Result<u8, CommandError> {
     Err(not_built_in())
 }

@@ -195,6 +195,8 @@ pub struct Beat<'a> {
     pub held: &'a [(i64, i64)],
     /// How many items it has done.
     pub items: i64,
+    /// How many executions these had.
+    pub executions: i64,
     /// What else is to be told of it.
     pub note: &'a str,
     /// How long leases are.
@@ -261,6 +263,10 @@ pub struct WorkerStatus {
     pub seen: f64,
     /// How many items it holds.
     pub held: i64,
+    /// How many executions it has counted.
+    pub executions: i64,
+    /// How many that were a second, since it joined.
+    pub rate: f64,
 }
 
 pub(crate) fn search_status(row: &Row) -> SearchStatus {
@@ -296,5 +302,7 @@ pub(crate) fn worker_status(row: &Row) -> WorkerStatus {
         seconds: row.get(7),
         seen: row.get(8),
         held: row.get(9),
+        executions: row.get(10),
+        rate: row.get(11),
     }
 }

@@ -5,7 +5,7 @@
 //! that speak PostgreSQL's protocol have: no notifications, no advisory locks.
 
 /// The version of the tables. A later one is refused; an earlier one has some of them, and gets the others.
-pub const LAYOUT: i32 = 2;
+pub const LAYOUT: i32 = 3;
 
 /// Makes the tables that are not there.
 ///
@@ -86,7 +86,8 @@ create table if not exists mazurka.blob (
     bytes bytea not null,
     wanted timestamptz not null default now()
 );
-insert into mazurka.layout values (2) on conflict do nothing;
+alter table mazurka.worker add column if not exists executions bigint not null default 0;
+insert into mazurka.layout values (3) on conflict do nothing;
 ";
 
 /// Whether the tables are there.
@@ -285,9 +286,10 @@ pub const LEAVE: &str = "delete from mazurka.worker where id = $1";
 
 /// A worker is still there, also if the database has forgotten it.
 pub const SEEN: &str = "
-insert into mazurka.worker (id, host, process, threads, version, items, note)
-values ($1, $2, $3, $4, $5, $6, $7)
-on conflict (id) do update set seen = now(), items = excluded.items, note = excluded.note";
+insert into mazurka.worker (id, host, process, threads, version, items, note, executions)
+values ($1, $2, $3, $4, $5, $6, $7, $8)
+on conflict (id) do update set seen = now(), items = excluded.items, note = excluded.note,
+    executions = excluded.executions";
 
 /// Searches that workers can work on.
 pub const RUNNING: &str = "
@@ -413,5 +415,6 @@ order by s.id desc limit $1";
 pub const WORKERS: &str = "
 select id, host, process, threads, version, items, note,
     extract(epoch from now() - joined)::double precision, extract(epoch from now() - seen)::double precision,
-    (select count(*) from mazurka.item i where i.worker = w.id and i.state = 1)
+    (select count(*) from mazurka.item i where i.worker = w.id and i.state = 1), executions,
+    coalesce(executions / nullif(extract(epoch from seen - joined), 0), 0)::double precision
 from mazurka.worker w where seen > now() - interval '10 min' order by id";

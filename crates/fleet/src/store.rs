@@ -442,7 +442,10 @@ impl Store {
         let (items, leases): (Vec<i64>, Vec<i64>) = beat.held.iter().copied().unzip();
         self.0.transact(|batch| {
             let Worker { id, host, threads, version } = beat.worker;
-            batch.execute(sql::SEEN, &[id, host, &process(), threads, version, &beat.items, &beat.note])?;
+            batch.execute(
+                sql::SEEN,
+                &[id, host, &process(), threads, version, &beat.items, &beat.note, &beat.executions],
+            )?;
             batch.execute(sql::REAP, &[&TRIES])?;
             batch.execute(sql::GIVE_BACK, &[id, &items])?;
             let rows = batch.query(sql::BEAT, &[&items, &leases, &beat.seconds])?;

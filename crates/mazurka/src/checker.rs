@@ -517,7 +517,7 @@ impl Plan {
             asked.answer(&Answer::Over);
             return None;
         }
-        asked.hand_over(&mut explorer, self.task.options.limits.time)
+        Some(asked.hand_over(&mut explorer, self.task.options.limits.time))
     }
 
     /// Whether one of the saved failures is still there, or the check ends in it.

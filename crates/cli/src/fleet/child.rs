@@ -1,14 +1,14 @@
-//! A process that runs a program of machine code for a worker, as the worker sees it.
+//! A process that runs a compiled program for a worker, as the worker sees it.
 //!
-//! It is started with the object by its number among the files of this process, and with a socket as its
-//! input. Whatever becomes of it (it may die, say nothing or nonsense), an answer is whole or there is none.
+//! One of machine code is started with the object by its number among the files of this process, and with a socket
+//! as its input; one of a Rust test is [started](super::test_program) by its own program. Whatever becomes of it (it may die, say nothing or nonsense), an answer is whole or there is none.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Child as Process, Command, Stdio};
+use std::process::{Child as Process, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use mazurka_native::isolation::fix_addresses;
@@ -32,7 +32,6 @@ impl Child {
         // Where this is not allowed, programs are at other addresses than elsewhere, and are refused for that.
         fix_addresses();
         let (socket, theirs) = UnixStream::pair()?;
-        socket.set_read_timeout(Some(LOOK))?;
         let parent = std::process::id();
         let process = Command::new(std::env::current_exe()?)
             .arg(SERVER)
@@ -46,12 +45,30 @@ impl Child {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        Ok(Child { process, socket })
+        Child::of(process, socket)
+    }
+
+    /// One that was started, and listens at the other end of a socket.
+    pub fn of(process: Process, socket: UnixStream) -> io::Result<Child> {
+        let child = Child { process, socket };
+        child.socket.set_nonblocking(false)?;
+        child.socket.set_read_timeout(Some(LOOK))?;
+        Ok(child)
+    }
+
+    /// Waits for its end.
+    pub fn ended(&mut self) -> io::Result<ExitStatus> {
+        self.process.wait()
     }
 
     /// Asks for something, and waits for the answer as long as it is wanted; none if there is none.
     pub fn ask(&mut self, ask: &Ask, is_wanted: &dyn Fn() -> bool) -> Option<Answer> {
         frames::write(&mut self.socket, &ask.encoded()).ok()?;
+        self.hear(is_wanted)
+    }
+
+    /// Waits for an answer as long as it is wanted.
+    pub fn hear(&mut self, is_wanted: &dyn Fn() -> bool) -> Option<Answer> {
         let answer = frames::read(&mut Patient { socket: &self.socket, is_wanted }).ok()??;
         Answer::decoded(&answer)
     }

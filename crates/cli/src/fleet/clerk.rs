@@ -16,6 +16,7 @@ use mazurka_fleet::{Address, Beat, Exchange, Heard, Lease, Load, Said, SearchId,
 
 use super::explorer::{Free, Task, explore};
 use super::job::{Accept, Job};
+use super::test_program::TestProgram;
 use super::wrong;
 use crate::args::WorkerArgs;
 use crate::error::{CommandError, EXIT};
@@ -57,9 +58,14 @@ pub struct Crew {
 
 /// `mazurka worker`: works until it is interrupted, or was idle for long enough.
 pub fn work(arguments: &WorkerArgs) -> Result<u8, CommandError> {
+    let mut accept = Accept::of(&arguments.accept)?;
+    if !arguments.program.is_empty() {
+        let test = TestProgram::of(&arguments.program).map_err(CommandError::input)?;
+        accept = accept.only(Arc::new(test));
+    }
     let crew = Crew {
         threads: arguments.jobs.unwrap_or_else(|| available_parallelism().map_or(1, NonZero::get)),
-        accept: Accept::of(&arguments.accept)?,
+        accept,
         lease: arguments.lease,
         idle: arguments.idle,
         talks: true,
@@ -347,6 +353,7 @@ impl<'a> Clerk<'a> {
             worker: self.worker,
             held: &held,
             items: self.work.items,
+            executions: self.work.executions,
             note: self.work.refused.last().map_or("", |told| told),
             seconds: self.crew.lease.as_secs_f64(),
         })?;

@@ -1,8 +1,8 @@
 //! A thread of a worker: explores the items that the clerk gives it.
 //!
 //! Each has programs of its own, so that what is found out about one is found out in one item, and others can
-//! find it out by exploring that. Machine code is in a process of its own for each, and what is found out about it
-//! is the affair of who waits for the search.
+//! find it out by exploring that. Machine code and Rust tests are in processes of their own for each, and what is
+//! found out about them is the affair of who waits for the search.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -122,8 +122,9 @@ fn explored(
         Place::Here(target, options) => explored_here(task, (&**target, options), items, halt),
         Place::Apart(child) => {
             let said = explored_apart(task, child, &items, halt);
-            if said.is_none() {
-                // It died, or was not waited for.
+            let ends = matches!(&said, Some(Said::Done(Outcome { end: Some(_), .. })));
+            if said.is_none() || (ends && task.job.is_test()) {
+                // It died, or was not waited for, or a thread of the test may still go round in it.
                 programs.remove(&key);
             }
             said
@@ -166,6 +167,9 @@ fn explored_apart(task: &Task, child: &mut Child, items: &[OpenItem], halt: &Ato
     let (end, rest) = (end?, rest?);
     let done = encoding::read_parts(&came.parts)?.pop();
     let part = done.as_ref().map(|_| {
+        if task.job.is_test() {
+            return Some(came.parts);
+        }
         let left = hash_of(&[&end[..], &rest].concat())?;
         let step = Step::TakenUp { learned: came.learned, items: body, done: came.done, left };
         Some(Account { parts: came.parts, steps: vec![step] }.encoded())

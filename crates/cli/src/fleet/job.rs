@@ -12,6 +12,7 @@ use mazurka_ledger::encoding;
 use mazurka_native::isolation::file_in_memory;
 
 use super::child::Child;
+use super::test_program::{Prints, TestProgram};
 use crate::args::{CheckArgs, ResumeArgs, TalkArgs};
 use crate::error::CommandError;
 use crate::front_end::{AnyTarget, FRONT_ENDS, FrontEnd, Loaded, MachineCode, Request};
@@ -19,6 +20,9 @@ use crate::machine_code::OBJECT;
 use crate::native::Worker;
 use crate::{journal, machine_code};
 use mazurka_ledger::protocol::{Answer, Ask};
+
+/// The field of the header that a search of a Rust test has.
+const TEST: &str = "test";
 
 /// The word for searches that the worker's own user of the database has begun.
 const OURS: &str = "any-of-this-user";
@@ -34,6 +38,8 @@ pub struct Accept {
     words: Option<Vec<String>>,
     /// The machine code that is run whatever was said: that of this process's own program.
     own: Option<String>,
+    /// The Rust test that is run, and nothing else, if there is one.
+    test: Option<Arc<TestProgram>>,
 }
 
 impl Accept {
@@ -46,17 +52,37 @@ impl Accept {
             Some(word) => Err(CommandError::input(format!(
                 "--accept {word}: expected a hash, or its first 8 digits or more, as mazurka status tells it, or {OURS}"
             ))),
-            None if words.is_empty() => Ok(Accept { words: None, own: None }),
+            None if words.is_empty() => Ok(Accept { words: None, own: None, test: None }),
             None => {
                 let words = words.iter().map(|word| word.to_lowercase()).collect();
-                Ok(Accept { words: Some(words), own: None })
+                Ok(Accept { words: Some(words), own: None, test: None })
             }
         }
     }
 
     /// All but machine code, and that of this object.
     pub fn own(object: &str) -> Accept {
-        Accept { words: None, own: Some(object.to_owned()) }
+        Accept { words: None, own: Some(object.to_owned()), test: None }
+    }
+
+    /// Of those only the ones of a Rust test.
+    pub fn only(self, test: Arc<TestProgram>) -> Accept {
+        Accept { test: Some(test), ..self }
+    }
+
+    /// The test that a search is of, if it is of one.
+    fn test_of(&self, header: &Header) -> Result<Option<Arc<TestProgram>>, String> {
+        match (header.get(TEST), &self.test) {
+            (Some(_), Some(ours)) => Ok(Some(ours.clone())),
+            (Some(theirs), None) => Err(format!(
+                "it is of the Rust test {theirs}, which is run by workers that are told its program: mazurka worker --join URL \
+                 -- BINARY TEST"
+            )),
+            (None, Some(ours)) => {
+                Err(format!("it is not of the Rust test {}, for which this worker is", ours.name()))
+            }
+            (None, None) => Ok(None),
+        }
     }
 
     /// Complains of a search that is not to be worked at, by what is searched if that is machine code.
@@ -82,8 +108,15 @@ impl Accept {
 #[derive(Clone, Debug)]
 pub struct Job {
     header: Header,
-    /// The program, if it is machine code.
-    object: Option<Arc<File>>,
+    /// The program, if it runs in a process of its own.
+    apart: Option<Apart>,
+}
+
+/// A program that runs in a process of its own.
+#[derive(Clone, Debug)]
+enum Apart {
+    Code(Arc<File>),
+    Test(Arc<TestProgram>),
 }
 
 /// Where programs are that searches name by their hashes.
@@ -94,8 +127,12 @@ impl Job {
     pub fn of(search: &Search, accept: &Accept, fetch: Fetch<'_>) -> Result<Job, String> {
         let header = Job::header_of(search)?;
         accept.refuse(search, header.get(OBJECT))?;
+        let test = accept.test_of(&header)?;
         let mut job = Job::with(header);
-        job.object = job.fetched(fetch)?;
+        job.apart = match test {
+            Some(test) => Some(Apart::Test(test)),
+            None => job.fetched(fetch)?.map(Apart::Code),
+        };
         // What is wrong with it is told once, and not by each thread.
         for attempt in 1.. {
             match job.start() {
@@ -111,7 +148,17 @@ impl Job {
 
     /// One that is told in this way.
     pub fn with(header: Header) -> Job {
-        Job { header, object: None }
+        Job { header, apart: None }
+    }
+
+    /// Whether its program runs in a process of its own.
+    pub fn is_apart(&self) -> bool {
+        self.is_test() || self.header.get(OBJECT).is_some()
+    }
+
+    /// Whether it is of a Rust test.
+    pub fn is_test(&self) -> bool {
+        self.header.get(TEST).is_some()
     }
 
     /// What a search says of itself, if that is of a version that can be read.
@@ -125,6 +172,7 @@ impl Job {
         if theirs != ours {
             return Err(format!("it was begun by mazurka {theirs}, and this is {ours}"));
         }
+        journal::refuse_other_build(&header)?;
         if header.get("items") != Some(encoding::FORMAT) {
             return Err("its items are written as another build of mazurka writes them".to_owned());
         }
@@ -141,12 +189,16 @@ impl Job {
         Ok(Some(Arc::new(file)))
     }
 
-    /// A process that has loaded the program, if it is machine code.
+    /// A process that has loaded the program, if it runs in one.
     pub fn start(&self) -> Option<Result<Child, String>> {
-        let object = self.object.as_ref()?;
+        let apart = self.apart.as_ref()?;
         let start = || {
-            let mut child =
-                Child::start(object).map_err(|error| format!("no process can be started: {error}"))?;
+            let mut child = match apart {
+                Apart::Code(object) => {
+                    Child::start(object).map_err(|error| format!("no process can be started: {error}"))?
+                }
+                Apart::Test(test) => test.start(Prints::Nowhere, None)?,
+            };
             match child.ask(&Ask::Load(self.header.encoded()), &|| true) {
                 Some(Answer::Ready) => Ok(child),
                 Some(Answer::Refused(why)) => Err(why),

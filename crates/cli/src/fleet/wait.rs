@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{IsTerminal, Read, Seek};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,8 @@ use super::evidence::Code;
 use super::explorer::whole;
 use super::job::{Accept, Job, find_out, options, with_machine_code};
 use super::judge::Judge;
+use super::test_judge::TestJudge;
+use super::test_program::{Prints, TestProgram};
 use super::{address, connect, wrong};
 use crate::args::{CheckArgs, ResumeArgs};
 use crate::attend::Allowance;
@@ -39,7 +42,7 @@ const LEASE: Duration = Duration::from_secs(60);
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// What is said of what came back and can't be read.
-const DAMAGED: &str =
+pub const DAMAGED: &str =
     "what came of the search can't be read: the database has something else than was put into it";
 
 /// What is said where something of it is not there any more.
@@ -95,8 +98,45 @@ pub fn hand_over(
     let (bytes, whole) = (header.encoded(), whole().expect("the whole search can be written"));
     let title = title(arguments);
     let (search, _) = store.begin(&hash(&bytes), &bytes, &title, &whole).map_err(wrong)?;
-    Waiter { address, store, search, arguments, begun, is_told: arguments.jobs.is_some(), judge, worker }
-        .wait(header, target)
+    let waiter = Waiter {
+        address,
+        store,
+        search,
+        arguments,
+        most: arguments.limits.timeout,
+        begun,
+        is_told: arguments.jobs.is_some(),
+        judge,
+        test: None,
+        worker,
+    };
+    waiter.wait(header, target)
+}
+
+/// The same for a Rust test, which reports by itself; gives the exit status.
+pub fn hand_over_test(url: &str, arguments: &CheckArgs) -> Result<u8, CommandError> {
+    let begun = Instant::now();
+    let address = address(url)?;
+    let program = Arc::new(TestProgram::of(&arguments.front_end).map_err(CommandError::input)?);
+    let mut store = connect(&address)?;
+    let child = program.start(Prints::Here, arguments.limits.timeout).map_err(CommandError::input)?;
+    let mut judge = TestJudge(child);
+    let Some((header, most)) = judge.search()? else { return judge.conclude_here() };
+    let whole = whole().expect("the whole search can be written");
+    let (search, _) = store.begin(&hash(&header), &header, &program.title(), &whole).map_err(wrong)?;
+    let waiter = Waiter {
+        address,
+        store,
+        search,
+        arguments,
+        most,
+        begun,
+        is_told: arguments.jobs.is_some(),
+        judge: None,
+        test: Some((program, judge)),
+        worker: None,
+    };
+    waiter.wait_for_test()
 }
 
 /// Who decides what counts, where that depends on what is known of the program.
@@ -115,6 +155,10 @@ pub fn resume(arguments: &ResumeArgs, worker: Option<&Worker>) -> Result<u8, Com
     let what = what.ok_or_else(|| CommandError::input(format!("{address}: there is no search {search}")))?;
     let refuse = |why: String| CommandError::input(format!("{address}: search {search} is refused: {why}"));
     let job = Job::with(Job::header_of(&what).map_err(&refuse)?);
+    if job.is_test() {
+        let how = "it is of a Rust test: mazurka check --on URL -- BINARY TEST takes it up";
+        return Err(refuse(how.to_owned()));
+    }
     let check = job.check_arguments(arguments)?;
     if worker.is_none()
         && let Some(object) = job.fetched(&mut |hash| store.blob(hash)).map_err(&refuse)?
@@ -130,7 +174,8 @@ pub fn resume(arguments: &ResumeArgs, worker: Option<&Worker>) -> Result<u8, Com
     }
     let (target, options) = job.load(worker).map_err(|error| refuse(error.message().to_owned()))?;
     let (is_told, judge) = (arguments.jobs.is_some(), judge(&*target, &options));
-    let waiter = Waiter { address, store, search, arguments: &check, begun, is_told, judge, worker };
+    let (arguments, most, test) = (&check, check.limits.timeout, None);
+    let waiter = Waiter { address, store, search, arguments, most, begun, is_told, judge, test, worker };
     let (kept, elsewhere) = waiter.wait(job.header().clone(), &*target)?;
     check::run_elsewhere(&check, &*target, (kept, elsewhere), worker)
 }
@@ -197,14 +242,18 @@ fn title(arguments: &CheckArgs) -> String {
 }
 
 struct Waiter<'a> {
-    /// Who decides what counts; none if all does.
+    /// Who decides what counts of machine code; none if all does.
     judge: Option<Judge<'a>>,
+    /// The Rust test that is searched, if one is, and its process.
+    test: Option<(Arc<TestProgram>, TestJudge)>,
     /// The process that this is, if another one is to be told what comes of it.
     worker: Option<&'a Worker>,
     address: Address,
     store: Store,
     search: SearchId,
     arguments: &'a CheckArgs,
+    /// How long it is waited for.
+    most: Option<Duration>,
     begun: Instant,
     /// Whether people were told what to do.
     is_told: bool,
@@ -220,17 +269,7 @@ enum Waited {
 impl Waiter<'_> {
     /// Waits, with threads of its own at work if the user wants that, and takes what came of the search.
     fn wait(mut self, header: Header, target: &dyn AnyTarget) -> Result<(Kept, Elsewhere), CommandError> {
-        self.store.set_aside(self.search, false).map_err(wrong)?;
-        let waited = match self.arguments.jobs.filter(|_| self.judge.is_none()) {
-            None => self.until_over(&AtomicBool::new(false))?,
-            // Of machine code these are threads of another process.
-            Some(threads) => self.working(threads)?,
-        };
-        let is_over = matches!(waited, Waited::Over);
-        if !is_over {
-            // Nobody waits for it, so nobody needs to work at it. Who asks for the same program takes it up.
-            self.store.set_aside(self.search, true).map_err(wrong)?;
-        }
+        let (waited, is_over) = self.waited()?;
         let mut remains = self.store.remains(self.search).map_err(wrong)?;
         match &self.judge {
             None => {
@@ -247,8 +286,40 @@ impl Waiter<'_> {
         Ok((kept, Elsewhere { store, search, begun, is_over }))
     }
 
+    /// The same for a Rust test, which makes the report; gives the exit status.
+    fn wait_for_test(mut self) -> Result<u8, CommandError> {
+        let (waited, is_over) = self.waited()?;
+        let remains = self.store.remains(self.search).map_err(wrong)?;
+        let found_out = remains.found_out.clone();
+        let before = beginning(remains, &waited)?;
+        let Waiter { store, search, begun, test, .. } = self;
+        let (_, mut judge) = test.ok_or_else(|| CommandError::internal("there is no test"))?;
+        let status = judge.conclude(found_out, before, begun.elapsed())?;
+        Elsewhere { store, search, begun, is_over }.told()?;
+        Ok(status)
+    }
+
+    /// Waits; why that ended, and whether the search is over.
+    fn waited(&mut self) -> Result<(Waited, bool), CommandError> {
+        self.store.set_aside(self.search, false).map_err(wrong)?;
+        let waited = match self.arguments.jobs.filter(|_| self.judge.is_none()) {
+            None => self.until_over(&AtomicBool::new(false))?,
+            // Of machine code these are threads of another process.
+            Some(threads) => self.working(threads)?,
+        };
+        let is_over = matches!(waited, Waited::Over);
+        if !is_over {
+            // Nobody waits for it, so nobody needs to work at it. Who asks for the same program takes it up.
+            self.store.set_aside(self.search, true).map_err(wrong)?;
+        }
+        Ok((waited, is_over))
+    }
+
     fn working(&mut self, threads: usize) -> Result<Waited, CommandError> {
-        let accept = Accept::of(&[])?;
+        let accept = match &self.test {
+            Some((program, _)) => Accept::of(&[])?.only(program.clone()),
+            None => Accept::of(&[])?,
+        };
         let crew = Crew { threads, accept, lease: LEASE, idle: None, talks: false };
         let (close, failed) = (AtomicBool::new(false), AtomicBool::new(false));
         let address = self.address.clone();
@@ -308,7 +379,7 @@ impl Waiter<'_> {
                 let counts = Counts { complete: look.executions.max(0) as u64, ..Counts::default() };
                 progress.update(&counts, share);
             }
-            if let Some(most) = self.arguments.limits.timeout
+            if let Some(most) = self.most
                 && self.begun.elapsed() >= most
             {
                 return Ok(Waited::OutOfTime(most));
@@ -329,9 +400,10 @@ impl Waiter<'_> {
 
     /// Whether nothing is left to do is the end of the search.
     fn is_at_end(&mut self, generation: i32) -> Result<bool, CommandError> {
-        match &mut self.judge {
-            None => Ok(true),
-            Some(judge) => judge.is_over(&mut self.store, self.search, generation),
+        match (&mut self.judge, &mut self.test) {
+            (Some(judge), _) => judge.is_over(&mut self.store, self.search, generation),
+            (None, Some((_, judge))) => judge.is_over(&mut self.store, self.search, generation),
+            (None, None) => Ok(true),
         }
     }
 
@@ -340,9 +412,13 @@ impl Waiter<'_> {
         let is_told = std::mem::replace(&mut self.is_told, true);
         if !is_told && look.threads == 0 && !output::quiet() && std::io::stderr().is_terminal() {
             let (search, address) = (self.search, &self.address);
-            let accept = if self.judge.is_some() { " --accept any-of-this-user" } else { "" };
+            let told = match (&self.judge, &self.test) {
+                (Some(_), _) => " --accept any-of-this-user".to_owned(),
+                (None, Some((program, _))) => format!(" -- {}", program.words()),
+                (None, None) => String::new(),
+            };
             output::stderr(&format!(
-                "search {search} waits for workers: mazurka worker --join '{address}'{accept} on any machine\n"
+                "search {search} waits for workers: mazurka worker --join '{address}'{told} on any machine\n"
             ));
         }
     }
@@ -350,7 +426,7 @@ impl Waiter<'_> {
     /// Sleeps, unless somebody asks for an end or the time is up.
     fn sleep(&self, pause: Duration, is_alone: &AtomicBool) {
         let until = Instant::now() + pause;
-        let is_up = || self.arguments.limits.timeout.is_some_and(|most| self.begun.elapsed() >= most);
+        let is_up = || self.most.is_some_and(|most| self.begun.elapsed() >= most);
         while let Some(left) = until.checked_duration_since(Instant::now())
             && interrupt::asked() == ControlFlow::Continue(())
             && !is_up()

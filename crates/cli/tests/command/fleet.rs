@@ -28,12 +28,20 @@ const HUGE: &str = "var x; process p[i in 0..6] { for k in 0..9 { x += 1; } }";
 pub struct Crew<'a> {
     place: &'a Place,
     url: String,
+    /// What they work at.
+    at: Vec<String>,
     pub workers: Vec<Child>,
 }
 
 impl Crew<'_> {
     pub fn new<'a>(place: &'a Place, url: &str, workers: usize) -> Crew<'a> {
-        let mut crew = Crew { place, url: url.to_owned(), workers: Vec::new() };
+        // Else no machine code is run.
+        Crew::at(place, url, workers, &["--accept", "any-of-this-user"])
+    }
+
+    pub fn at<'a>(place: &'a Place, url: &str, workers: usize, at: &[&str]) -> Crew<'a> {
+        let at = at.iter().map(|word| (*word).to_owned()).collect();
+        let mut crew = Crew { place, url: url.to_owned(), at, workers: Vec::new() };
         (0..workers).for_each(|_| crew.add());
         crew
     }
@@ -42,8 +50,7 @@ impl Crew<'_> {
         let mut command = self
             .place
             .command(&["worker", "--join", &self.url, "--jobs", "1", "--lease", LEASE, "--idle", "60"]);
-        // Else no machine code is run.
-        command.args(["--accept", "any-of-this-user"]);
+        command.args(&self.at);
         self.workers.push(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     }
 
@@ -78,11 +85,7 @@ impl Waiting {
 
     pub fn end(mut self) -> Outcome {
         let output = self.0.take().unwrap().wait_with_output().unwrap();
-        Outcome {
-            status: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+        Outcome::of(output)
     }
 }
 
@@ -128,8 +131,20 @@ pub struct Trouble {
 /// A search with workers of which some are killed, and others come; and a server that crashes, if it does.
 pub fn disturbed(server: &mut Server, subject: &Subject, trouble: &Trouble, random: &mut Random) {
     let url = server.url();
-    let mut crew = Crew::new(&subject.place, &url, trouble.workers);
-    let mut check = Waiting::new(&subject.place, &subject.on(&["--json", "--on", &url]));
+    let crew = Crew::new(&subject.place, &url, trouble.workers);
+    let check = Waiting::new(&subject.place, &subject.on(&["--json", "--on", &url]));
+    let outcome = in_trouble(server, crew, check, trouble, random);
+    assert_eq!(report(&outcome), subject.expected, "{:?}", subject.check);
+}
+
+/// What comes of a check whose workers are killed.
+pub fn in_trouble(
+    server: &mut Server,
+    mut crew: Crew<'_>,
+    mut check: Waiting,
+    trouble: &Trouble,
+    random: &mut Random,
+) -> Outcome {
     let pause = |random: &mut Random| Duration::from_millis(random.below(700));
     for number in 0..trouble.kills {
         std::thread::sleep(pause(random));
@@ -149,7 +164,7 @@ pub fn disturbed(server: &mut Server, subject: &Subject, trouble: &Trouble, rand
         );
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert_eq!(report(&check.end()), subject.expected, "{:?}", subject.check);
+    check.end()
 }
 
 fn case(name: &str) -> &'static Case {
@@ -400,9 +415,6 @@ fn what_differs_is_refused_by_workers() {
     for (arguments, why) in refusals {
         place.run(&[&["check"], arguments, &["--on", &url]].concat()).refused(&[why]);
     }
-    place
-        .run(&["worker", "--join", &url, "--", "./test", "name"])
-        .refused(&["searches of Rust tests can't be shared yet"]);
     let mut command = place.command(&["check", "p.maz", "--algorithm", "wake-up", "--on", &url]);
     let both = command.env("MAZURKA_JOURNAL", "j").output().unwrap();
     assert_eq!(both.status.code(), Some(2));
@@ -432,6 +444,11 @@ fn what_differs_is_refused_by_workers() {
     let outcome = place.run(&[&idle[..], &["--accept", "0123456789abcdef"]].concat());
     let refused = format!("refuses search 3: its hash is {hash}, which is not among those of --accept");
     assert!(outcome.status == 2 && outcome.stderr.contains(&refused), "{}", outcome.stderr);
+    let outcome = place.run_other_build(&idle);
+    let refused = "refuses search 3: the search was begun by another build of mazurka";
+    assert!(outcome.status == 2 && outcome.stderr.contains(refused), "{}", outcome.stderr);
+    place.run(&["status", &url, "--estimate"]).expect(0, &["search 3: p.maz", "  in all "]);
+    object(STATUS, &place.run(&["status", &url, "--estimate", "--json"]));
     place.run(&[&idle[..], &["--accept", "all"]].concat()).refused(&["--accept all: expected a hash"]);
     let outcome = place.run(&[&idle[..], &["--accept", &hash[..12], "--jobs", "2"]].concat());
     assert_eq!(outcome.status, 0, "{}", outcome.stderr);
@@ -500,7 +517,7 @@ fn what_nobody_can_do_is_given_up() {
     let numbers: Vec<i64> = leases.iter().map(|lease| lease.number).collect();
     assert_eq!(numbers, [1, 2, 3]);
     let held: Vec<(i64, i64)> = leases.iter().map(|lease| (lease.item, lease.number)).collect();
-    let beat = Beat { worker: &joined, held: &held[..2], items: 0, note: "", seconds: 60.0 };
+    let beat = Beat { worker: &joined, held: &held[..2], items: 0, executions: 0, note: "", seconds: 60.0 };
     assert!(store.beat(&beat).unwrap().is_empty());
     let said: Vec<_> = leases.into_iter().map(|lease| (lease, Said::Done(Came::default()))).collect();
     let late = Exchange {

@@ -346,6 +346,7 @@ fn what_differs_is_refused() {
     drop(Journal::create(&other, &header, 0, &[]).unwrap());
     let version = format!("begun by mazurka 0.0.1, and this is {}", env!("CARGO_PKG_VERSION"));
     place.run(&["resume", "other"]).refused(&[&version]);
+    place.run_other_build(&["resume", "journal"]).refused(&["was begun by another build of mazurka"]);
     let rust = place.directory.join("rust");
     let _ = std::fs::remove_file(&rust);
     drop(Journal::create(&rust, &Header::new().with("test", "bank::late"), 0, &[]).unwrap());

@@ -15,6 +15,8 @@ mod executions;
 mod fleet;
 #[cfg(feature = "postgres")]
 mod fleet_compiled;
+#[cfg(feature = "postgres")]
+mod fleet_rust;
 mod golden;
 mod jobs;
 mod journal;
@@ -47,7 +49,7 @@ mod tables;
 mod talk;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 /// A directory of a test's own, with one program in it.
 struct Place {
@@ -76,14 +78,27 @@ impl Place {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Outcome {
-        let output = self.command(arguments).output().unwrap();
-        Outcome {
-            status: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+    /// What another build of the command does.
+    fn run_other_build(&self, arguments: &[&str]) -> Outcome {
+        let other = self.directory.join("other-build");
+        build_anew(Path::new(env!("CARGO_BIN_EXE_mazurka")), &other);
+        let mut command = Command::new(&other);
+        let output = command.args(arguments).current_dir(&self.directory).stdin(Stdio::null()).output();
+        std::fs::remove_file(&other).unwrap();
+        Outcome::of(output.unwrap())
     }
+
+    fn run(&self, arguments: &[&str]) -> Outcome {
+        Outcome::of(self.command(arguments).output().unwrap())
+    }
+}
+
+/// Another build of a program: as the one that is there, with a byte more. Another process makes it, since one that
+/// writes to a program while it starts others on other threads may find that it can't be run yet.
+fn build_anew(program: &Path, other: &Path) {
+    let copy = r#"cp "$0" "$1" && printf x >> "$1""#;
+    let status = Command::new("sh").args(["-c", copy]).args([program, other]).status();
+    assert!(status.unwrap().success());
 }
 
 /// Runs `mazurka check` on a program with more arguments.
@@ -92,6 +107,14 @@ fn check(test: &str, text: &str, more: &[&str]) -> Outcome {
 }
 
 impl Outcome {
+    fn of(output: Output) -> Outcome {
+        Outcome {
+            status: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     /// Complains unless the status is this, and stdout has all of these lines or parts of lines.
     #[track_caller]
     fn expect(&self, status: i32, parts: &[&str]) -> &Outcome {

@@ -111,14 +111,14 @@ impl Asked {
     }
 
     /// Tells which search it is, and has it done.
-    pub(super) fn hand_over(&mut self, explorer: &mut Explorer, most: Option<Duration>) -> Option<Done> {
+    pub(super) fn hand_over(&mut self, explorer: &mut Explorer, most: Option<Duration>) -> Done {
         let header = self.ours.as_ref().map_or_else(Vec::new, Header::encoded);
         self.answer(&Answer::Search { header, milliseconds: most.map(|most| most.as_millis() as u64) });
         let remainder = explorer.wait(self);
         let time = Duration::from_millis(remainder.milliseconds);
         // Who sent what can't be read gets no answer.
         let before = beginning(&remainder).unwrap_or_else(|| self.end());
-        Some(Done { before, time })
+        Done { before, time }
     }
 
     /// What is asked next. If nobody asks any more, the process ends.
