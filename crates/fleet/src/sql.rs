@@ -296,11 +296,13 @@ pub const RUNNING: &str = "
 select id, hash from mazurka.search where state = 'running' order by id";
 
 /// Leases items of a search to a worker, the first ones first. The hash says that it is the search that was
-/// meant. Written so that an index has them in order: there may be many thousands.
+/// meant. Written so that an index has them in order: there may be many thousands. And so that they are
+/// looked for once: of a subquery behind `in` the server may ask again for each row, and each time get others, since
+/// those that are locked are skipped.
 pub const TAKE: &str = "
 update mazurka.item set state = 1, lease = lease + 1, tries = tries + 1, worker = $2,
     until = now() + $3 * interval '1 second'
-where id in (
+where id = any (array(
     select i.id from mazurka.item i
     where i.search = $1 and i.state = 0
         and i.generation = (
@@ -310,7 +312,7 @@ where id in (
             or i.place < (select ends_at from mazurka.search where id = $1))
     order by i.position limit $4
     for update of i skip locked
-)
+))
 returning id, generation, lease, tries, body";
 
 /// How many items wait, up to a number, how many are held, and how many threads there are.

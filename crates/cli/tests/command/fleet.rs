@@ -291,6 +291,33 @@ fn results_are_put_together_in_order() {
     assert!(store.finish(search, 0).unwrap() && !store.finish(search, 1).unwrap());
 }
 
+/// What the server knows of the tables decides how it looks for items.
+#[test]
+fn no_more_is_leased_than_is_wanted() {
+    let Some(server) = Server::start(false) else { return };
+    let mut store = Store::connect(&server.url().parse().unwrap(), Duration::from_secs(1)).unwrap();
+    store.begin("hash", b"header", "title", b"whole").unwrap();
+    let worker = store.join("test", 1, "0.0.0").unwrap().id;
+    let searches = store.running().unwrap();
+    let mut turn = |said: Vec<(Lease, Said)>| {
+        let (held, searches, wanted) = (&[][..], &searches[..], 1);
+        let wants =
+            Exchange { worker, said: &said, wanted, searches, held, seconds: 60.0, wants_load: false };
+        store.exchange(&wants).unwrap().taken
+    };
+    let whole = turn(vec![]).remove(0);
+    let left = |number: u8| Left { place: vec![number], share: 0.2, body: vec![number] };
+    let done = Came { left: (0..4).map(left).collect(), ..Came::default() };
+    let first = turn(vec![(whole, Said::Done(done))]);
+    assert_eq!(first.len(), 1);
+    for _ in 0..3 {
+        server.say("vacuum analyze mazurka.item");
+        server.say("vacuum analyze mazurka.search");
+        assert_eq!(turn(vec![]).len(), 1);
+    }
+    assert_eq!(turn(vec![]).len(), 0);
+}
+
 /// Where transactions are serializable, many are in each other's way, and are done again.
 #[test]
 fn transactions_that_fail_are_done_again() {
