@@ -47,6 +47,8 @@ mod same;
 mod schema;
 mod tables;
 mod talk;
+#[cfg(feature = "postgres")]
+mod victims;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
