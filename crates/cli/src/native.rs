@@ -507,6 +507,17 @@ mod tests {
     }
 
     #[test]
+    fn a_file_system_whose_programs_may_not_be_run_is_told() {
+        let told = mapped("/tmp/x/program.so: failed to map segment from shared object".to_owned());
+        let directory = std::env::temp_dir().display().to_string();
+        assert!(
+            told.contains(&directory) && told.contains("noexec") && told.contains("set TMPDIR"),
+            "{told}"
+        );
+        assert_eq!(mapped("no such file".to_owned()), "no such file");
+    }
+
+    #[test]
     fn options_are_told_apart_from_those_for_the_compiler() {
         let options =
             parsed(&["-DN=5", "--races=sc", "-I", "include", "--main-exits", "thread", "--arg=-x"]).unwrap();

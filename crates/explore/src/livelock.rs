@@ -41,7 +41,7 @@ const MOST_STATES: usize = 200_000;
 
 /// How many steps are taken in all to find ends, where states have no names and every one is come to from the
 /// start of the execution.
-const MOST_STEPS: usize = 10_000_000;
+const MOST_STEPS: usize = 1_000_000;
 
 impl Livelocks {
     /// Whether the program can come to an end from where a run is, with everybody going on. The run is where
@@ -201,7 +201,7 @@ fn go_round(
         let (own, mut closed) = (trace.positions(process), None);
         if let Some(rounds) = run.rounds().filter(|_| label.returns) {
             rounds.rounds(process, own, &mut |round| {
-                if round.restored && round.steps <= own.len() - before {
+                if round.restored && round.counts && round.steps <= own.len() - before {
                     closed = Some(StoppedBy::OwnRound(round.steps));
                 }
                 if closed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -37,6 +37,9 @@ crate::rules::switches! {
         net_effect,
         /// The order by which data races are judged must be as it was too; taken out, it need not.
         races_alike,
+        /// Of own rounds by which that order may be another only the second of two equal ones counts; taken out,
+        /// the first does.
+        second,
     }
 }
 
@@ -152,8 +155,10 @@ impl Stops {
         let Some(rounds) = run.rounds() else { return Ok(None) };
         rounds.rounds(process, own, &mut |round| {
             let known = *known.get_or_insert_with(|| walked.known_to_others(process, last));
-            let is_alone = own.len().checked_sub(round.alone).is_some_and(|before| known <= before);
-            if (round.restored || !rules.restored) && is_alone {
+            let alone = if rules.second { round.alone } else { round.steps };
+            let is_alone = own.len().checked_sub(alone).is_some_and(|before| known <= before);
+            let counts = round.counts || !rules.second;
+            if (round.restored || !rules.restored) && counts && is_alone {
                 own_round = Some(StoppedBy::OwnRound(round.steps));
                 return ControlFlow::Break(());
             }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use mazurka_explore::{Algorithm, NoMonitor, Options, Order, explore};
 use mazurka_laws::corpus::{self, Seed};
 use mazurka_laws::loops::{LoopLaws, Loops, every_poll_a_step};
-use mazurka_laws::{Campaign, Checked};
-use mazurka_litmus::{Litmus, Source, compile, print};
+use mazurka_laws::{Build, Campaign, Checked};
+use mazurka_litmus::{LabelRules, Litmus, Source, compile, parse, print};
 use mazurka_oracle::{Livelock, Reachable, TooMuch, reachable};
 
 fn program(name: &str) -> Litmus {
@@ -114,5 +114,34 @@ fn known_numbers() {
                 );
             }
         }
+    }
+}
+
+/// That rounds end where the fewest locks are held no verdict depends on: it only lets a process that has a lock
+/// go on until it gives that back.
+#[test]
+fn rounds_may_end_with_locks() {
+    let labels = LabelRules { few_locks: false, ..LabelRules::default() };
+    let build = Build { labels, ..Build::default() };
+    let text = "lock m; var x;
+process w { lock(m); x = 1; unlock(m); }
+process p { let r = 0; lock(m); while r != 1 { unlock(m); lock(m); r = x; } unlock(m); }
+";
+    let source = Source { name: "locks.maz".to_owned(), text: text.to_owned() };
+    let ast = parse(&source).expect("it is right");
+    let program = compile(&ast, &source, &[]).expect("it is right");
+    let events = |program: &Litmus| {
+        let summary = explore(program, Algorithm::Optimal, &Options::default(), &mut NoMonitor);
+        assert_eq!((summary.not_exhaustive, summary.broken), (None, None));
+        (summary.counts.complete, summary.counts.events)
+    };
+    let (complete, steps) = events(&program);
+    let (complete_without, steps_without) = events(&program.clone().with_rules(labels));
+    assert_eq!(complete, complete_without);
+    assert!(steps_without < steps, "{steps_without}, with it {steps}");
+    let laws = LoopLaws { build, ..LoopLaws::default() };
+    for seed in corpus::seeds_in("loops") {
+        let checked = laws.check(&seed.ast, 1);
+        assert!(matches!(checked, Checked::Holds(_)), "{}: {checked:?}", seed.name);
     }
 }

@@ -25,6 +25,9 @@ pub struct LabelRules {
     pub failed_try_lock_reads: bool,
     /// Who polls a cell waits until it leads elsewhere; taken out, every poll is a step.
     pub polls_wait: bool,
+    /// A round ends where a process holds as few locks as anywhere in it; taken out, anywhere. No verdict depends
+    /// on that: it keeps processes from being stopped where others wait for them.
+    pub few_locks: bool,
 }
 
 impl Default for LabelRules {
@@ -35,6 +38,7 @@ impl Default for LabelRules {
             failed_try_lock_counts: true,
             failed_try_lock_reads: false,
             polls_wait: true,
+            few_locks: true,
         }
     }
 }

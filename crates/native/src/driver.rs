@@ -35,7 +35,7 @@ pub use compiler::{Compiler, Family};
 use deferred::Deferred;
 use directory::Directory;
 pub(crate) use elf::ElfFile;
-use elf::{Contents, HAS_CLOCK, SymbolNames};
+use elf::{Contents, SymbolNames};
 pub use inputs::is_made_by_build;
 use inputs::{Inputs, Source};
 use library::Judgement;
@@ -74,8 +74,6 @@ pub struct Built {
     pub unwinds: bool,
     /// What continues a release sequence, by the standards that its files were compiled for.
     pub release_sequences: ReleaseSequences,
-    /// Whether the program may ask what time it is.
-    pub has_clock: bool,
     /// The functions that are one step each: addresses relative to where the object is loaded.
     pub atomic: Vec<u64>,
     /// What the compiler said, although it compiled: warnings.
@@ -89,15 +87,13 @@ impl Built {
     /// # Errors
     /// If it can't be read.
     pub fn open(object: &Path) -> Result<Built, String> {
-        let Contents { constructors, destructors, unwinds, standards, has_clock, atomic } =
-            Contents::of(object)?;
+        let Contents { constructors, destructors, unwinds, standards, atomic } = Contents::of(object)?;
         Ok(Built {
             object: object.to_owned(),
             init_array: constructors,
             fini_array: destructors,
             unwinds,
             release_sequences: ReleaseSequences::of(Standard::kept(&standards)),
-            has_clock,
             atomic,
             warnings: String::new(),
             _directory: None,
@@ -189,14 +185,12 @@ pub fn build(request: &Request, stub: &str) -> Result<Built, BuildError> {
             program.compile(&toolchain, &source)?;
         }
     }
-    let Program { mut objects, warnings, deferred, names, own, standards, .. } =
+    let Program { mut objects, warnings, deferred, own, standards, .. } =
         program.complete(&toolchain, stub)?;
     let stub = toolchain.assemble(&yielding(stub, &own), "stub")?;
     let language = standards.keys().map(|key| key.0).max().unwrap_or(Language::C);
     let standards: Vec<Standard> = standards.into_values().collect();
-    let has_clock = library::asks_for_time(&names.needed);
-    let clock = if has_clock { format!("\t.set {HAS_CLOCK}, 1\n") } else { String::new() };
-    let glue = [GLUE, &clock, &deferred.assembly(), &Standard::keep(&standards)].concat();
+    let glue = [GLUE, &deferred.assembly(), &Standard::keep(&standards)].concat();
     // Behind the program's: the first of two that both give way is taken.
     objects.extend([stub, toolchain.assemble(&glue, "glue")?]);
     let object = toolchain.link(&objects, language).map_err(|error| match deferred.refusal() {

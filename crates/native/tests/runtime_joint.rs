@@ -178,14 +178,42 @@ int main(void) {
     int seen = cell; assert(seen == 1); return 0;
 }";
 
+/// Two pass a turn to and fro, together a round; who is asked in the first of them knows nothing of the second,
+/// with whose write its read races.
+const RACE_IN_THE_SECOND_JOINT_ROUND: &str = "
+int cell = 1; atomic_int turn, flag, stop;
+int look(atomic_int *x) { return atomic_load_explicit(x, memory_order_relaxed); }
+void set(atomic_int *x, int value) { atomic_store_explicit(x, value, memory_order_relaxed); }
+void *writer(void *argument) {
+    while (!look(&stop))
+        if (look(&turn) == 0 && !look(&stop)) {
+            cell = 1;
+            atomic_store_explicit(&flag, 1, memory_order_release); set(&flag, 0); set(&turn, 1);
+        }
+    return 0;
+}
+void *passes_back(void *argument) {
+    while (!look(&stop)) if (look(&turn) == 1) set(&turn, 0);
+    return 0;
+}
+int main(void) {
+    pthread_t t[2]; pthread_create(&t[0], 0, writer, 0); pthread_create(&t[1], 0, passes_back, 0);
+    if (atomic_load_explicit(&flag, memory_order_acquire) == 1) { int seen = cell; assert(seen == 1); }
+    set(&stop, 1);
+    for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+    return 0;
+}";
+
 #[test]
 fn what_shows_only_after_further_rounds_is_found() {
     let scratch = Scratch::new();
     for order in [Order::Natural, Order::Shuffled(1), Order::Shuffled(7)] {
         let (met, _) = met_without(&scratch, &c(COUNTED), order, Rules::default());
         assert!(fails(&met, FailureKind::Assertion), "{order:?}: {met:?}");
-        let (met, _) = met_without(&scratch, &c(RACE_IN_THE_SECOND_ROUND), order, Rules::default());
-        assert!(fails(&met, FailureKind::DataRace), "{order:?}: {met:?}");
+        for text in [RACE_IN_THE_SECOND_ROUND, RACE_IN_THE_SECOND_JOINT_ROUND] {
+            let (met, _) = met_without(&scratch, &c(text), order, Rules::default());
+            assert!(fails(&met, FailureKind::DataRace), "{order:?}: {met:?}");
+        }
     }
 }
 
@@ -204,4 +232,10 @@ fn parts_of_the_rule_that_are_taken_out_are_missed() {
     let any_effect = without(|rules| rules.rounds.net_effect = false);
     let (met, _) = met_without(&scratch, &c(COUNTED), Order::Natural, any_effect);
     assert!(!fails(&met, FailureKind::Assertion), "what changed was not looked at: {met:?}");
+    let first_counts = without(|rules| rules.rounds.second = false);
+    let (met, _) = met_without(&scratch, &c(RACE_IN_THE_SECOND_ROUND), Order::Natural, first_counts);
+    assert!(!fails(&met, FailureKind::DataRace), "the second round is not there: {met:?}");
+    let any_knowledge = without(|rules| rules.rounds.races_alike = false);
+    let (met, _) = met_without(&scratch, &c(RACE_IN_THE_SECOND_JOINT_ROUND), Order::Natural, any_knowledge);
+    assert!(!fails(&met, FailureKind::DataRace), "who knows of what was not looked at: {met:?}");
 }

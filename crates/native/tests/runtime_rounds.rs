@@ -212,6 +212,90 @@ fn optimised_loops_end_as_well() {
     }
 }
 
+const LOOK: &str =
+    "long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec; }";
+
+/// A clock matters from when it is asked on, and then what it shows is a part of where a thread is.
+#[test]
+fn loops_end_where_a_clock_is_asked_elsewhere() {
+    let scratch = Scratch::new();
+    let declarations = format!("{MUTEX} {LOOK}");
+    let then = |done: &str| POLL.replace("if (f) break;", &format!("if (f) {{ {done} break; }}"));
+    let asked_before = format!("assert(now() > 0); {SET}");
+    let slept = POLL.replace("if (f) break;", "if (f) break; struct timespec t = {1, 0}; nanosleep(&t, 0);");
+    let mut found = Vec::new();
+    let programs = [
+        ("nowhere", POLL.replace("if (f) break;", "if (f == 7) now(); if (f) break;"), SET),
+        ("behind the loop", then("assert(now() > 0);"), SET),
+        ("before the loop", POLL.to_owned(), &asked_before),
+        ("before a loop that sleeps", slept, &asked_before),
+    ];
+    for (name, body, main) in programs {
+        for compiler in compilers() {
+            let built = build(&scratch, &pollers(&declarations, &body, main, 1), &["-pthread"], compiler);
+            let (met, not_exhaustive) = met(&built, name, Limits::default());
+            assert_eq!(not_exhaustive, None, "{name} {compiler}");
+            assert_eq!((met.failures, met.livelocks), (Vec::new(), 0), "{name} {compiler}");
+            found.push((name, compiler, met.complete, met.stopped));
+        }
+    }
+    // Who asks needs two rounds to see that it is not later when it has been where it was.
+    let expected = [("nowhere", 1, 1), ("behind the loop", 2, 1), ("before the loop", 2, 1)];
+    let expected = [&expected[..], &[("before a loop that sleeps", 2, 1)]].concat();
+    let expected = expected.into_iter().flat_map(|(name, complete, stopped)| {
+        compilers().into_iter().map(move |compiler| (name, compiler, complete, stopped))
+    });
+    assert_eq!(found, expected.collect::<Vec<_>>());
+}
+
+/// In a round in which its clock was put forward a thread has not come back to where it was: it comes to know
+/// there that three seconds have passed.
+#[test]
+fn who_learns_how_late_it_is_has_gone_no_round() {
+    let scratch = Scratch::new();
+    let text = c(&format!(
+        "{LOOK}
+        pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; atomic_int x, flag;
+        void *late(void *a) {{ struct timespec t = {{3, 0}}; nanosleep(&t, 0); x = 0; return 0; }}
+        void *sets(void *a) {{ flag = 1; return 0; }}
+        int main(void) {{
+            pthread_t a, b; long before = now();
+            pthread_create(&a, 0, late, 0); pthread_create(&b, 0, sets, 0);
+            for (;;) {{
+                pthread_mutex_lock(&m); pthread_mutex_unlock(&m);
+                if (flag) break;
+                int seen = x; (void)seen;
+            }}
+            assert(now() - before < 2);
+            pthread_join(a, 0); pthread_join(b, 0); return 0;
+        }}"
+    ));
+    for compiler in compilers() {
+        let (met, not_exhaustive) =
+            met(&build(&scratch, &text, &["-pthread"], compiler), "late", Limits::default());
+        assert_eq!(not_exhaustive, None, "{compiler}");
+        let kinds: Vec<FailureKind> = met.failures.iter().map(|failure| failure.0).collect();
+        assert_eq!(kinds, [FailureKind::Assertion], "{compiler}");
+    }
+}
+
+/// A loop that asks a clock in every round is in another state each time, and is cut.
+#[test]
+fn a_loop_that_asks_a_clock_in_every_round_is_cut() {
+    let scratch = Scratch::new();
+    let body = POLL.replace("if (f) break;", "if (f) break; now();");
+    for compiler in compilers() {
+        let text = pollers(&format!("{MUTEX} {LOOK}"), &body, SET, 1);
+        let limits = Limits { unroll: 20, ..Limits::default() };
+        let (met, not_exhaustive) = met(&build(&scratch, &text, &["-pthread"], compiler), "asks", limits);
+        assert!(
+            matches!(not_exhaustive, Some(NotExhaustive::Unrolled(20, _))),
+            "{compiler} {not_exhaustive:?}"
+        );
+        assert_eq!((met.failures, met.livelocks), (Vec::new(), 0), "{compiler}");
+    }
+}
+
 /// Who waits for what was said before it listened waits for ever.
 #[test]
 fn lost_wake_ups_are_livelocks() {
@@ -259,6 +343,18 @@ fn hidden_counters_are_no_rounds() {
             ),
         ),
         (
+            "in a new block each time",
+            MUTEX.to_owned(),
+            format!(
+                "int *counter = calloc(1, 4); {}",
+                POLL.replace(
+                    "if (f) break;",
+                    "int n = *counter + 1; free(counter); counter = malloc(4); *counter = n;
+                     if (n == 40) assert(0); if (f) break;",
+                )
+            ),
+        ),
+        (
             "a semaphore",
             format!("{MUTEX} sem_t s;"),
             POLL.replace(
@@ -286,6 +382,37 @@ fn hidden_counters_are_no_rounds() {
                     summary.not_exhaustive
                 );
             }
+        }
+    }
+}
+
+/// Memory that was freed is not there again where somebody still has a pointer to it: who uses that is found.
+#[test]
+fn what_was_freed_in_an_earlier_round_is_not_used() {
+    let scratch = Scratch::new();
+    let round = "int *p = malloc(4); *p = f; if (old && ++n == 20) *old = 1; old = p; free(p); if (f) break;";
+    for (name, declarations, before) in [
+        ("in a variable", String::new(), "int *old = 0, n = 0;"),
+        ("in a global", "int *old, n;".to_owned(), ""),
+        (
+            "in a block",
+            "struct keeps { int *old; int n; };".to_owned(),
+            "struct keeps *k = calloc(1, sizeof *k);",
+        ),
+    ] {
+        let round = if name == "in a block" {
+            round.replace("old", "k->old").replace("++n", "++k->n")
+        } else {
+            round.to_owned()
+        };
+        let body = format!("{before} {}", POLL.replace("if (f) break;", &round));
+        let text = pollers(&format!("{MUTEX} {declarations}"), &body, SET, 1);
+        for compiler in compilers() {
+            let program = load(&build(&scratch, &text, &["-pthread"], compiler), Options::default()).unwrap();
+            let mut met = Met::default();
+            explore(&program, Algorithm::Optimal, &Search::default(), &mut met);
+            let kinds: Vec<FailureKind> = met.failures.iter().map(|failure| failure.0).collect();
+            assert!(kinds.contains(&FailureKind::Memory), "{name} {compiler}: {met:?}");
         }
     }
 }

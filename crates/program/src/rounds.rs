@@ -16,6 +16,9 @@ pub struct Round {
     /// own: `steps`, or more where what went before is a part of the reason (the order that a race is judged
     /// by).
     pub alone: usize,
+    /// Whether it counts as a round of its own: not where only the second of two equal ones does, by that order,
+    /// and this is the first.
+    pub counts: bool,
 }
 
 /// A run that can tell where a process has come back to where it was.

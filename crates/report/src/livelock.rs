@@ -23,10 +23,20 @@ pub(crate) fn livelock_of<R: Explain>(run: &R, trace: &Trace) -> Failure {
         1 => parts.push("1 more goes round".to_owned()),
         more => parts.push(format!("{more} more go round")),
     }
-    let out = if looping.len() == 1 { "let it out" } else { "let them out" };
     let first = looping.first().map(|one| one.0);
-    let message = format!("{}; nobody is left who could {out}", parts.join(", "));
+    let message = format!("{}; nobody is left {}", parts.join(", "), way_out(&looping));
     Failure { kind: FailureKind::Livelock, message, place: first.and_then(place), process: first }
+}
+
+/// What it would take for them to go on.
+fn way_out(looping: &[(ProcessId, Vec<Location>)]) -> &'static str {
+    let reads = looping.iter().any(|(_, read)| !read.is_empty());
+    match (reads, looping.len()) {
+        (true, 1) => "to change what it reads",
+        (true, _) => "to change what they read, but they themselves",
+        (false, 1) => "who could let it out",
+        (false, _) => "who could let them out",
+    }
 }
 
 fn told<R: Explain>(run: &R, process: ProcessId, read: &[Location], place: Option<Place>) -> String {

@@ -51,6 +51,14 @@ pub enum Changed {
     Block(usize),
     /// What a thread waits at to be woken by another, 0 if it does not.
     Wait(ProcessId),
+    /// What the clock of a thread shows.
+    Clock(ProcessId),
+    /// What its clock showed when a thread accessed a location last, to read it if that is so. What others did
+    /// there is no matter: who has been there at that time before leaves the time that is there already.
+    Time(ProcessId, Location, bool),
+    /// The thread has slept, or waited in vain. How long a loop does that which waits for something nobody
+    /// asks: so no time is a part of a round in which it was done.
+    Slept,
 }
 
 impl Changed {
@@ -61,7 +69,16 @@ impl Changed {
             Changed::Word(address) => [1, address as i64],
             Changed::Block(address) => [2, address as i64],
             Changed::Wait(process) => [3, i64::from(process.0)],
+            Changed::Clock(process) => [7, i64::from(process.0)],
+            Changed::Time(process, location, reads) => {
+                [8 + i64::from(reads), i64::from(process.0) << 32 | i64::from(location.0)]
+            }
+            Changed::Slept => [10, 0],
         }
+    }
+
+    fn is_time(self) -> bool {
+        matches!(self, Changed::Clock(_) | Changed::Time(..))
     }
 }
 
@@ -179,6 +196,13 @@ impl<S: Standing> RoundNotes<S> {
         }
     }
 
+    /// After the last step its thread has slept, or waited in vain.
+    pub fn slept(&mut self) {
+        if !self.steps.is_empty() {
+            self.changes.push(Change { what: Changed::Slept, old: 0, new: 0 });
+        }
+    }
+
     /// So threads wait to be woken after the last step.
     pub fn wait(&mut self, now: impl Iterator<Item = (ProcessId, Location)>) {
         let before = std::mem::replace(&mut self.waiting, now.collect());
@@ -276,7 +300,7 @@ impl<S: Standing> RoundNotes<S> {
             }
             way.add(self.changes_of(step).iter().filter(|change| match change.what {
                 Changed::Word(address) => !here.is_dead(address),
-                Changed::Value(_) | Changed::Block(_) | Changed::Wait(_) => true,
+                _ => true,
             }));
             if stood != here {
                 continue;
@@ -284,8 +308,9 @@ impl<S: Standing> RoundNotes<S> {
             left -= 1;
             let steps = own.len() - before;
             let alone = if judges_races { 2 * steps } else { steps };
-            let restored = way.restores() && (!judges_races || self.are_twins(own, steps));
-            if with(Round { steps, restored, alone }).is_break() {
+            let restored = way.restores();
+            let counts = !judges_races || restored && self.are_twins(own, steps);
+            if with(Round { steps, restored, alone, counts }).is_break() {
                 return;
             }
         }
@@ -342,7 +367,7 @@ impl<S: Standing> RoundNotes<S> {
                 let mut stands = lasts.iter().filter_map(|&last| step(last).next.as_ref());
                 !stands.any(|stands| stands.is_dead(address)) && !ended.iter().any(|one| one.is_own(address))
             }
-            Changed::Value(_) | Changed::Block(_) | Changed::Wait(_) => true,
+            _ => true,
         };
         let mut way = Way::default();
         steps.iter().for_each(|&at| way.add(self.changes_of(at as usize).iter().filter(is_alive)));
@@ -367,7 +392,7 @@ impl<S: Standing> RoundNotes<S> {
         let is_memory = |change: &&Change| match change.what {
             Changed::Word(address) => !here.is_own(address),
             Changed::Block(_) => true,
-            Changed::Value(_) | Changed::Wait(_) => false,
+            _ => false,
         };
         let mut way = Way::default();
         own.take(steps).for_each(|(at, _)| way.add(self.changes_of(at).iter().filter(is_memory)));
@@ -390,29 +415,35 @@ impl<S: Standing> RoundNotes<S> {
 struct Way {
     /// What the changes of each thing sum up to.
     sums: BTreeMap<Changed, u64>,
-    /// How many of these are not 0.
+    /// How many of these are not 0, without times and of times.
     differing: usize,
+    later: usize,
+    /// Whether a thread has slept.
+    slept: bool,
 }
 
 impl Way {
     /// Adds the changes of a step.
     fn add<'a>(&mut self, changes: impl Iterator<Item = &'a Change>) {
         for change in changes {
+            self.slept |= change.what == Changed::Slept;
+            let differing = if change.what.is_time() { &mut self.later } else { &mut self.differing };
             let sum = self.sums.entry(change.what).or_default();
-            self.differing -= usize::from(*sum != 0);
+            *differing -= usize::from(*sum != 0);
             *sum = sum.wrapping_add(change.new.wrapping_sub(change.old));
-            self.differing += usize::from(*sum != 0);
+            *differing += usize::from(*sum != 0);
         }
     }
 
     /// Whether what was changed is as it was.
     fn restores(&self) -> bool {
-        self.differing == 0
+        self.differing == 0 && (self.slept || self.later == 0)
     }
 
     /// Appends what was changed and is not as it was, in order.
     fn tell(&self, into: &mut Vec<i64>) {
-        for (what, sum) in self.sums.iter().filter(|(_, sum)| **sum != 0) {
+        let counts = |what: &Changed| !(self.slept && what.is_time());
+        for (what, sum) in self.sums.iter().filter(|(what, sum)| **sum != 0 && counts(what)) {
             into.extend(what.words());
             into.push(sum.cast_signed());
         }
@@ -469,7 +500,7 @@ mod tests {
         let own: Vec<u32> = (0..notes.steps.len() as u32).collect();
         let mut found = Vec::new();
         notes.rounds(P, &own, judges_races, &mut |round| {
-            found.extend(round.restored.then_some(round.steps));
+            found.extend((round.restored && round.counts).then_some(round.steps));
             ControlFlow::Continue(())
         });
         found
@@ -545,6 +576,21 @@ mod tests {
         assert!(
             !notes.net_effect(&[2, 3, 4, 5], &mut Vec::new()) && notes.net_effect(&[4, 5], &mut Vec::new())
         );
+    }
+
+    #[test]
+    fn later_is_no_round_but_for_who_sleeps_in_it() {
+        let at_7 = (&[][..], At(7, 0), 0);
+        let late: &[_] = &[(Changed::Clock(P), 5, 6), (Changed::Time(P, Location(3), true), 0, 6)];
+        let later = (late, At(7, 0), 0);
+        let found = rounds(&notes(&[at_7.clone(), later.clone()]), false);
+        assert_eq!(found, [], "a clock that is asked shows something else");
+        assert_eq!(rounds(&notes(&[at_7.clone(), later.clone(), at_7.clone()]), false), [1]);
+        let mut notes = notes(&[at_7, later]);
+        notes.slept();
+        assert_eq!(rounds(&notes, false), [1]);
+        let mut effect = Vec::new();
+        assert!(notes.net_effect(&[1], &mut effect) && effect.is_empty(), "{effect:?}");
     }
 
     #[test]

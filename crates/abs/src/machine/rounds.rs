@@ -46,7 +46,9 @@ impl Rounds for AbsRun {
     fn rounds(&self, process: ProcessId, own: &[u32], with: &mut dyn FnMut(Round) -> ControlFlow<()>) {
         for (steps, (now, before)) in self.before_steps(process, own).take(NEAR).enumerate() {
             let steps = steps + 1;
-            if is_same(now, before) && with(Round { steps, restored: false, alone: steps }).is_break() {
+            if is_same(now, before)
+                && with(Round { steps, restored: false, alone: steps, counts: true }).is_break()
+            {
                 return;
             }
         }

@@ -6,7 +6,7 @@ use crate::Place;
 /// A program, the compilers' options, the exit status, and what stdout or stderr has.
 type Row = (&'static str, &'static str, &'static [&'static str], i32, &'static str);
 
-const ROWS: [Row; 27] = [
+const ROWS: [Row; 28] = [
     (
         "scoped-lock",
         "#include <cassert>
@@ -45,6 +45,25 @@ int main() {
         &["-std=c++11"],
         0,
         "pass",
+    ),
+    (
+        "lock-of-several-recursive",
+        "#include <cassert>
+#include <mutex>
+#include <thread>
+std::recursive_mutex a;
+std::mutex b;
+int x;
+int main() {
+  std::thread t([] { std::scoped_lock k(a); std::scoped_lock l(a, b); x++; });
+  std::thread u([] { std::scoped_lock l(b, a); x++; });
+  t.join();
+  u.join();
+  assert(x == 2);
+}",
+        &["-std=c++17"],
+        0,
+        "pass: 2 executions",
     ),
     (
         "lock-of-several-never-given-back",

@@ -41,3 +41,59 @@ fn what_the_program_defines_does_not_matter_to_the_prelude() {
     let letters = ["-DA=1", "-DB=1", "-DC=1", "-DD=1", "-DE=1", "-DF=1", "-DM=1", "-DL=1"];
     place.run(&[&["check", "letters.cpp", "--"], &letters[..]].concat()).expect(0, &["pass:"]);
 }
+
+/// Two who poll for ever what nobody sets, and how.
+fn polled_for_ever(poll: &str) -> String {
+    format!(
+        "#include <pthread.h>
+#include <stdatomic.h>
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+int flag;
+atomic_int x, y;
+static void *polls(void *unused) {{
+  {poll}
+  return unused;
+}}
+int main(void) {{
+  pthread_t thread;
+  pthread_create(&thread, 0, polls, &x);
+  polls(&y);
+  pthread_join(thread, 0);
+}}
+"
+    )
+}
+
+/// All are named who go round and round, with their loops and what would have to change.
+#[test]
+fn a_livelock_names_all_who_go_round() {
+    let locks = "for (;;) { pthread_mutex_lock(&m); int f = flag; pthread_mutex_unlock(&m); if (f) break; }";
+    let place = Place::new("livelock-locks", "polls.c", &polled_for_ever(locks));
+    let parts = [
+        "livelock: main goes round and round at polls.c:7",
+        ", polls goes round and round at polls.c:7",
+        "; nobody is left to change what they read, but they themselves",
+    ];
+    place.run(&["check", "polls.c"]).expect(1, &parts);
+    let spins = "while (*(atomic_int *)unused == 0) ;";
+    let place = Place::new("livelock-spins", "polls.c", &polled_for_ever(spins));
+    let parts = [
+        "livelock: main waits forever for a change of y, in a loop, polls for a change of x, in a loop at polls.c:7",
+        ": nobody is left to make it",
+    ];
+    place.run(&["check", "polls.c"]).expect(1, &parts);
+    let text = "lock m; var x;
+process p[i in 0..2] {
+    let r = 0;
+    while r != 1 { lock(m); r = x; unlock(m); }
+}
+";
+    let place = Place::new("livelock-maz", "polls.maz", text);
+    let parts = [
+        "livelock: p[0] goes round and round at polls.maz:4:",
+        ", p[1] goes round and round at polls.maz:4:",
+        ", reading m and x",
+        "; nobody is left to change what they read, but they themselves",
+    ];
+    place.run(&["check", "polls.maz"]).expect(1, &parts);
+}

@@ -124,7 +124,9 @@ const CALLS: &str = "#include <err.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+pid_t gettid(void);
 void AnnotateHappensBefore(const char *, int, const void *);
 int elsewhere(int);
 int x;
@@ -139,6 +141,7 @@ int main(int count, char **arguments) {
   signal(SIGPIPE, SIG_IGN);
   alarm(10);
   if (sysconf(_SC_NPROCESSORS_ONLN) != 2 || getpid() <= 0 || isatty(1)) return 1;
+  if (syscall(SYS_gettid) != gettid() || getpagesize() != 4096) return 2;
   AnnotateHappensBefore(__FILE__, __LINE__, &x);
   if (sscanf(\"12 0x1f hello\", \"%d %i %19s\", &a, &b, word) != 3 || a != 12 || b != 31) errx(3, \"bad: %d\", a);
   pthread_create(&t, 0, work, arguments[1]);
@@ -155,7 +158,7 @@ fn what_can_not_be_had_is_refused_where_it_is_called() {
     });
     check_with_all("calls", CALLS, &["--arg=/etc/passwd"], |outcome| {
         let remedy = "or give a stub: a function `open` in a file of the program, which is used in its place";
-        outcome.refused(&["program.c:12: the program calls `open`, which is not supported: files", remedy]);
+        outcome.refused(&["program.c:14: the program calls `open`, which is not supported: files", remedy]);
     });
     let stubs = "int open(const char *path, int flags, ...) { return path[0]; } int close(int file) { return 0; }\n\
                  int fork(void) { return -1; } int elsewhere(int x) { return x / 2; }";

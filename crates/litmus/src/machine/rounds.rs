@@ -26,11 +26,11 @@ impl Rounds for LitmusRun {
             for (steps, &step) in near.iter().rev().enumerate() {
                 way.add(step as usize);
                 // Whoever holds locks keeps others from going on: rounds end where the fewest are held.
-                if way.held < 0 {
+                if way.held < 0 && machine.rules.few_locks {
                     return;
                 }
                 let steps = steps + 1;
-                let round = Round { steps, restored: way.restores(), alone: steps };
+                let round = Round { steps, restored: way.restores(), alone: steps, counts: true };
                 if is_back(step) && with(round).is_break() {
                     return;
                 }
@@ -38,7 +38,8 @@ impl Rounds for LitmusRun {
         }
         for (at, &step) in far.iter().enumerate().step_by(NEAR).rev() {
             let steps = own.len() - at;
-            if is_back(step) && with(Round { steps, restored: false, alone: steps }).is_break() {
+            if is_back(step) && with(Round { steps, restored: false, alone: steps, counts: true }).is_break()
+            {
                 return;
             }
         }

@@ -188,6 +188,7 @@ fn rules_can_be_broken_on_purpose() {
         failed_try_lock_counts: false,
         failed_try_lock_reads: false,
         polls_wait: true,
+        few_locks: true,
     };
     let mut run = program(text).with_rules(broken).start(Footprints::Static);
     let mut label = Label::default();

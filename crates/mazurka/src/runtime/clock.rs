@@ -16,8 +16,9 @@
 use std::panic::Location as Caller;
 use std::time::Duration;
 
-use mazurka_program::{AccessKind, Location, ProcessId};
+use mazurka_program::{Access, AccessKind, Location, ProcessId};
 use mazurka_threads::lifetime::Reset;
+use mazurka_threads::rounds::Changed;
 
 use super::Runtime;
 use super::operation::CurrentStep;
@@ -44,6 +45,27 @@ struct OwnClock {
     now: Duration,
     /// How often it was looked at, by place.
     looks: Vec<(&'static Caller<'static>, u32)>,
+    /// What it showed when the process read, or wrote, a location last.
+    accesses: Vec<((Location, bool), Duration)>,
+}
+
+impl OwnClock {
+    /// The process reads a location, or writes it, now. When it did so before, if that was not now.
+    fn access(&mut self, location: Location, reads: bool) -> Option<Duration> {
+        let now = self.now;
+        match self.accesses.iter_mut().find(|access| access.0 == (location, reads)) {
+            Some(access) => Some(std::mem::replace(&mut access.1, now)).filter(|&before| before != now),
+            None => {
+                self.accesses.push(((location, reads), now));
+                Some(Duration::MAX)
+            }
+        }
+    }
+}
+
+/// As a number, to be compared with others.
+fn nanoseconds(time: Duration) -> u64 {
+    time.as_nanos() as u64
 }
 
 /// The times that steps left at a location.
@@ -127,7 +149,7 @@ impl Runtime {
     /// Time passes for the running process.
     pub(crate) fn let_time_pass(&mut self, duration: Duration) {
         if self.keeps_clocks() {
-            self.execution.rounds.did_more();
+            self.execution.rounds.slept();
             let clock = self.execution.clocks.of(self.running());
             clock.now = clock.now.saturating_add(duration);
         }
@@ -136,7 +158,7 @@ impl Runtime {
     /// Time passes for the running process until its clock shows as much.
     pub(crate) fn let_time_pass_until(&mut self, time: Duration) {
         if self.keeps_clocks() {
-            self.execution.rounds.did_more();
+            self.execution.rounds.slept();
             let clock = self.execution.clocks.of(self.running());
             clock.now = clock.now.max(time);
         }
@@ -145,17 +167,42 @@ impl Runtime {
     /// A process touches a location which tells it no later time than all that its step touches besides: it
     /// is the only one, or the end of the process. (The label may be that of an earlier step.)
     pub(crate) fn set_clock_alone(&mut self, process: ProcessId, location: Location, kind: AccessKind) {
+        let before = self.execution.clocks.of(process).now;
         self.execution.clocks.meet(process, location, kind);
         self.execution.clocks.leave(process, location, kind);
+        self.note_time(process, before, location, kind);
+    }
+
+    /// Notes for rounds that a process accesses a location, and that its clock went on for that.
+    fn note_time(&mut self, process: ProcessId, before: Duration, location: Location, kind: AccessKind) {
+        if !self.looks_for_rounds() {
+            return;
+        }
+        let (clock, rounds) = (self.execution.clocks.of(process), &mut self.execution.rounds);
+        rounds.change(Changed::Clock(process), nanoseconds(before), nanoseconds(clock.now));
+        let (reads, now) = (kind.is_read(), nanoseconds(clock.now));
+        if let Some(last) = clock.access(location, reads) {
+            rounds.change(Changed::Time(process, location, reads), nanoseconds(last), now);
+        }
     }
 
     /// A step of a process touches a location, besides those that its label has.
     pub(super) fn set_clock(&mut self, process: ProcessId, location: Location, kind: AccessKind) {
         let (clocks, label) = (&mut self.execution.clocks, &self.step.label);
+        let before = clocks.of(process).now;
         clocks.meet(process, location, kind);
         clocks.leave(process, location, kind);
         for access in &label.accesses {
             access.locations().for_each(|location| clocks.leave(process, location, access.kind));
+        }
+        self.note_time(process, before, location, kind);
+        for at in 0..self.step.label.accesses.len() {
+            let Access { kind, .. } = self.step.label.accesses[at];
+            let locations = self.step.label.accesses[at].locations();
+            locations.for_each(|location| {
+                let now = self.execution.clocks.of(process).now;
+                self.note_time(process, now, location, kind);
+            });
         }
     }
 }

@@ -166,25 +166,40 @@ impl Runtime {
         self.report_leaks();
     }
 
-    /// Who spins when nobody can take a step spins forever.
+    /// Those who spin when nobody can take a step spin forever.
     fn report_livelock(&mut self) {
-        for &process in &self.execution.schedule.created {
-            let Some(pending) = self.process(process).pending.filter(|pending| pending.spins) else {
-                continue;
-            };
-            // It may count where only it can see it: then memory tells, which is compared from now on.
-            if self.discover_loops_once() {
-                return;
-            }
-            let message = format!(
-                "{} spins at {} forever: nobody is left to change what it reads",
-                self.name_of(process),
-                pending.operation().describe(self)
-            );
-            let (kind, place) = (FailureKind::Livelock, Some(place_of(pending.place)));
-            self.execution.findings.failures.push(Failure { kind, message, place, process: Some(process) });
+        let created = self.execution.schedule.created.iter().copied();
+        let spinning = created.filter_map(|process| {
+            let pending = self.process(process).pending.filter(|pending| pending.spins)?;
+            Some((process, pending))
+        });
+        let mut spinning: Vec<_> = spinning.collect();
+        let Some(_) = spinning.first() else { return };
+        // It may count where only it can see it: then memory tells, which is compared from now on.
+        if self.discover_loops_once() {
             return;
         }
+        spinning.sort_by(|a, b| self.search.names.compare(a.0, b.0));
+        let (process, place) = (spinning[0].0, Some(place_of(spinning[0].1.place)));
+        let told: Vec<String> = spinning
+            .iter()
+            .map(|(process, pending)| {
+                let at = if Some(place_of(pending.place)) == place {
+                    String::new()
+                } else {
+                    format!(" ({})", place_of(pending.place))
+                };
+                format!(
+                    "{} spins at {}{at} forever",
+                    self.name_of(*process),
+                    pending.operation().describe(self)
+                )
+            })
+            .collect();
+        let they = if told.len() == 1 { "what it reads" } else { "what they read" };
+        let message = format!("{}: nobody is left to change {they}", told.join(", "));
+        let kind = FailureKind::Livelock;
+        self.execution.findings.failures.push(Failure { kind, message, place, process: Some(process) });
     }
 }
 

@@ -20,6 +20,7 @@
 //! round. Then the search begins again, and all processes are followed from their first operation on.
 #![allow(unsafe_code)]
 
+use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::panic::Location as Caller;
 
@@ -279,6 +280,49 @@ impl Runtime {
         }
     }
 
+    /// What changes in a loop of a process: by name, or how many words where.
+    fn told_of_changes(&self, process: ProcessId, changed: &[Changed]) -> String {
+        let (mut names, mut words) = (Vec::new(), BTreeMap::<String, usize>::new());
+        for &what in changed {
+            match what {
+                Changed::Value(location) => names.push(format!("`{}`", self.name_of_location(location))),
+                Changed::Word(address) => *words.entry(self.whereabouts(process, address)).or_default() += 1,
+                Changed::Block(_) => names.push("what is allocated".to_owned()),
+                Changed::Wait(waiter) => names.push(format!("what {} waits for", self.name_of(waiter))),
+                Changed::Clock(_) | Changed::Time(..) | Changed::Slept => names.push("the time".to_owned()),
+            }
+        }
+        names.dedup();
+        let are_many = names.len() + words.values().sum::<usize>() > 1;
+        names.extend(words.into_iter().map(|(place, count)| match count {
+            1 => format!("a word {place}"),
+            _ => format!("{count} words {place}"),
+        }));
+        match names.is_empty() {
+            true => String::new(),
+            false => {
+                let verb = if are_many { "change" } else { "changes" };
+                format!(", in which {} {verb},", names.join(" and "))
+            }
+        }
+    }
+
+    /// Where a word of memory is, in a sentence about a process.
+    fn whereabouts(&self, process: ProcessId, address: usize) -> String {
+        let is_on_stack = |&owner: &ProcessId| {
+            let state = self.process(owner);
+            state.has_stack() && (state.stack.0..state.bottom()).contains(&address)
+        };
+        let mut created = self.execution.schedule.created.iter().copied();
+        let is_static = || self.execution.statics.copied().any(|copy| copy.memory.contains(&address));
+        match created.find(is_on_stack) {
+            Some(owner) if owner == process => "of its stack".to_owned(),
+            Some(owner) => format!("of the stack of {}", self.name_of(owner)),
+            None if is_static() => "of a static".to_owned(),
+            None => "on the heap".to_owned(),
+        }
+    }
+
     pub(super) fn is_location_of_object(&self, word: u64) -> bool {
         is_location(word, self.execution.stamp, self.search.table.count)
     }
@@ -363,21 +407,7 @@ impl Rounds for ClosureRun {
             .process(process)
             .pending
             .map_or(String::new(), |pending| format!(" at {}", pending.place));
-        let changed = runtime.execution.rounds.changed_since(process, own);
-        let mut names: Vec<String> = changed
-            .iter()
-            .map(|what| match what {
-                Changed::Value(location) => format!("`{}`", runtime.name_of_location(*location)),
-                Changed::Word(_) | Changed::Block(_) => "memory".to_owned(),
-                Changed::Wait(process) => format!("what {} waits for", runtime.name_of(*process)),
-            })
-            .collect();
-        names.dedup();
-        let what = match &names[..] {
-            [] => String::new(),
-            [one] => format!(", in which {one} changes,"),
-            several => format!(", in which {} change,", several.join(" and ")),
-        };
+        let what = runtime.told_of_changes(process, &runtime.execution.rounds.changed_since(process, own));
         format!("the loop of {}{at}{what}", runtime.name_of(process))
     }
 }

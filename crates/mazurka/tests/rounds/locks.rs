@@ -141,6 +141,18 @@ impl QueueLock {
     }
 }
 
+#[test]
+fn a_queue_lock_lets_one_after_the_other_in() {
+    passes((26, 0), || {
+        let lock = Arc::new((QueueLock::new(2), Mutex::new(0)));
+        threads(2, move |me| {
+            lock.0.lock(me + 1);
+            *lock.1.try_lock().expect("nobody else has it") += 1;
+            lock.0.unlock(me + 1);
+        });
+    });
+}
+
 /// Threads that poll what a queue lock guards, until the first has set it.
 fn poll_queue_lock(count: usize) {
     let lock = Arc::new((QueueLock::new(count), AtomicBool::new(false)));
@@ -189,6 +201,21 @@ fn poll_clh(count: usize) {
 }
 
 #[test]
+fn a_lock_whose_nodes_change_hands_lets_one_after_the_other_in() {
+    passes((6, 0), || {
+        let nodes: Vec<AtomicBool> = (0..=2).map(|_| AtomicBool::new(false)).collect();
+        let lock = Arc::new((AtomicUsize::new(0), nodes, Mutex::new(0)));
+        threads(2, move |me| {
+            lock.1[me + 1].store(true, SeqCst);
+            let before = lock.0.swap(me + 1, SeqCst);
+            while lock.1[before].load(SeqCst) {}
+            *lock.2.try_lock().expect("nobody else has it") += 1;
+            lock.1[me + 1].store(false, SeqCst);
+        });
+    });
+}
+
+#[test]
 fn a_lock_whose_nodes_change_hands_is_polled() {
     passes_alike(|| poll_clh(2));
 }
@@ -202,5 +229,33 @@ fn nobody_sets_what_is_polled() {
         while !*done.lock().unwrap() {}
         reader.join().unwrap();
     });
-    assert!(report.text().contains("locks.rs:"), "{}", report.text());
+    let text = report.text();
+    assert!(text.contains(" goes round and round at "), "{text}");
+    assert!(text.contains("locks.rs:") && text.contains(", reading "), "{text}");
+    assert!(text.contains("; nobody is left to change what it reads"), "{text}");
+}
+
+/// All of those who go round are named, and where: those who only read, and those who lock.
+#[test]
+fn all_that_go_round_for_ever_are_named() {
+    let report = fails("livelock", || {
+        let done = Arc::new(Mutex::new(false));
+        let other = done.clone();
+        let poller = thread::spawn(move || while !*other.lock().unwrap() {});
+        while !*done.lock().unwrap() {}
+        poller.join().unwrap();
+    });
+    let text = report.text();
+    assert_eq!(text.matches("goes round and round at ").count(), 2, "{text}");
+    assert!(text.contains("; nobody is left to change what they read, but they themselves"), "{text}");
+    let report = fails("livelock", || {
+        let (x, y) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let other = x.clone();
+        let spinner = thread::spawn(move || while other.load(SeqCst) == 0 {});
+        while y.load(SeqCst) == 0 {}
+        spinner.join().unwrap();
+    });
+    let text = report.text();
+    assert_eq!(text.matches("spins at ").count(), 2, "{text}");
+    assert!(text.contains("forever: nobody is left to change what they read"), "{text}");
 }

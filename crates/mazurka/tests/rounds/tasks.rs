@@ -1,5 +1,6 @@
 //! Futures that wake themselves, and what is built of wakers.
 
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Poll, Waker};
@@ -158,6 +159,85 @@ fn a_semaphore_lets_one_in() {
             }
         });
         assert_eq!(*shared.1.lock().unwrap(), 2);
+    });
+}
+
+/// Permits, and those who wait for one in the order in which they came, each with whether it was given one.
+#[derive(Default)]
+struct Queue(Mutex<(usize, VecDeque<(Arc<AtomicBool>, Waker)>)>);
+
+impl Queue {
+    async fn acquire(&self) {
+        let given = Arc::new(AtomicBool::new(false));
+        let mut waits = false;
+        poll_fn(|context| {
+            if given.load(SeqCst) {
+                return Poll::Ready(());
+            }
+            let mut state = self.0.lock().unwrap();
+            if !waits && state.0 > 0 {
+                state.0 -= 1;
+                return Poll::Ready(());
+            }
+            if !waits {
+                state.1.push_back((given.clone(), context.waker().clone()));
+            }
+            waits = true;
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn release(&self) {
+        let mut state = self.0.lock().unwrap();
+        match state.1.pop_front() {
+            Some((given, waker)) => {
+                drop(state);
+                given.store(true, SeqCst);
+                waker.wake();
+            }
+            None => state.0 += 1,
+        }
+    }
+}
+
+#[test]
+fn a_semaphore_with_a_queue_lets_one_in_after_the_other() {
+    passes((16, 0), || {
+        let shared = Arc::new((Queue::default(), Mutex::new(0)));
+        shared.0.release();
+        let tasks = [0, 1].map(|_| {
+            let shared = shared.clone();
+            spawn(async move {
+                shared.0.acquire().await;
+                *shared.1.try_lock().expect("nobody else is in") += 1;
+                shared.0.release();
+            })
+        });
+        block_on(async {
+            for task in tasks {
+                task.await.unwrap();
+            }
+        });
+        assert_eq!(*shared.1.lock().unwrap(), 2);
+    });
+}
+
+/// Who waits for a notification stands in a queue; each of them gets one.
+#[test]
+fn all_in_a_queue_are_notified() {
+    passes((48, 0), || {
+        let shared = Arc::new(Queue::default());
+        let tasks = [0, 1].map(|_| {
+            let shared = shared.clone();
+            spawn(async move { shared.acquire().await })
+        });
+        (0..2).for_each(|_| shared.release());
+        block_on(async {
+            for task in tasks {
+                task.await.unwrap();
+            }
+        });
     });
 }
 

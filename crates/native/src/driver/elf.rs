@@ -111,14 +111,9 @@ pub struct Contents {
     pub unwinds: bool,
     /// The text in the section for the standards that it was compiled for.
     pub standards: String,
-    /// Whether the program may ask what time it is.
-    pub has_clock: bool,
     /// The functions that are one step each.
     pub atomic: Vec<u64>,
 }
-
-/// What is defined if the program may ask what time it is.
-pub const HAS_CLOCK: &str = "mazurka_has_clock";
 
 impl Contents {
     /// Of a shared object.
@@ -135,7 +130,6 @@ impl Contents {
         let unwinds = file.symbols().any(|symbol| symbol.name() == Ok("__gxx_personality_v0"));
         let standards = file.section_by_name(standard::SECTION).and_then(|section| section.data().ok());
         let standards = String::from_utf8_lossy(standards.unwrap_or_default()).into_owned();
-        let has_clock = file.symbols().any(|symbol| symbol.name() == Ok(HAS_CLOCK));
         let is_atomic = |name: &str| verifier::is_atomic(name);
         let atomic = file
             .symbols()
@@ -143,7 +137,7 @@ impl Contents {
             .filter(|symbol| symbol.name().is_ok_and(is_atomic))
             .map(|symbol| symbol.address())
             .collect();
-        Ok(Contents { constructors, destructors, unwinds, standards, has_clock, atomic })
+        Ok(Contents { constructors, destructors, unwinds, standards, atomic })
     }
 }
 

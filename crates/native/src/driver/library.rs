@@ -4,8 +4,6 @@
 //! and what they keep for themselves nobody would put back between executions. So a function is let through
 //! only if it does neither; some are given in an instrumented form (`support`); all others are refused.
 
-use std::collections::BTreeSet;
-
 /// Functions that work on their arguments alone, or only on the frame of their caller, or read constant
 /// tables; separated by spaces, as in the tables below.
 const HARMLESS: &[&str] = &[
@@ -105,16 +103,6 @@ pub enum Judgement {
     Hint,
     /// It may not be called, for this reason.
     Refused(&'static str),
-}
-
-/// What tells the time.
-const CLOCKS: &str = "\
-    time clock clock_gettime gettimeofday timespec_get __clock_gettime \
-    _ZNSt6chrono3_V212steady_clock3nowEv _ZNSt6chrono3_V212system_clock3nowEv";
-
-/// Whether a program that needs these names may ask what time it is.
-pub fn asks_for_time(needed: &BTreeSet<String>) -> bool {
-    CLOCKS.split(' ').any(|name| needed.contains(name))
 }
 
 /// Judges a name that neither the program nor the runtime nor the support defines.

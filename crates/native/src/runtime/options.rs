@@ -159,7 +159,7 @@ pub fn load(built: &Built, options: Options) -> Result<Native, String> {
     let (init, fini) = (built.init_array.iter().map(at).collect(), built.fini_array.iter().map(at).collect());
     let mut runtime = Runtime::new(image, options)?;
     (runtime.search.init, runtime.search.fini) = (init, fini);
-    (runtime.search.has_clock, runtime.search.atomic_functions) = (built.has_clock, atomic);
+    runtime.search.atomic_functions = atomic;
     runtime.mark_redzones();
     // SAFETY: the function has no conditions.
     runtime.search.errno = unsafe { libc::__errno_location() };

@@ -11,6 +11,8 @@ extern "C" int mazurka_lock_all(void **, unsigned long);
 namespace std {
 class mutex;
 class timed_mutex;
+class recursive_mutex;
+class recursive_timed_mutex;
 struct adopt_lock_t;
 template <typename Mazurka_M>
 class unique_lock;
@@ -65,6 +67,10 @@ template <>
 struct Mutex<std::mutex> : Plain<std::mutex> {};
 template <>
 struct Mutex<std::timed_mutex> : Plain<std::timed_mutex> {};
+template <>
+struct Mutex<std::recursive_mutex> : Plain<std::recursive_mutex> {};
+template <>
+struct Mutex<std::recursive_timed_mutex> : Plain<std::recursive_timed_mutex> {};
 template <typename Mazurka_M>
 struct Mutex<std::unique_lock<Mazurka_M>> {
   template <typename Mazurka_L>

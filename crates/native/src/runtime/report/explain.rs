@@ -152,7 +152,8 @@ impl Runtime {
         }
     }
 
-    fn pending_place(&self, process: ProcessId) -> Option<Place> {
+    /// Where a thread is at, if it is at something.
+    pub(crate) fn pending_place(&self, process: ProcessId) -> Option<Place> {
         match self.thread(process).state.pending {
             Pending::Nothing => None,
             Pending::Access { place, .. } | Pending::Operation { place, .. } => self.place_of(process, place),

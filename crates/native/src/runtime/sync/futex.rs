@@ -10,6 +10,7 @@ use mazurka_threads::waiters::Waiter;
 
 use super::condition::{Signal, WakeUp};
 use super::semaphore::fail;
+use super::threads;
 use crate::runtime::memory::access;
 use crate::runtime::memory::layout::peek;
 use crate::runtime::system::stubs::{Passing, Stub, stubs};
@@ -96,6 +97,7 @@ extern "C-unwind" fn syscall(number: i64, address: usize, what: i32, value: u32,
             wake(address, count, place);
             0
         }
+        (libc::SYS_gettid, _) => i64::from(threads::gettid()),
         _ => with_runtime(|runtime| {
             runtime.refuse_at(place, |at| {
                 format!(

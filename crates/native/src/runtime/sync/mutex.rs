@@ -40,6 +40,14 @@ fn kind_of(address: usize) -> MutexKind {
     }
 }
 
+impl Runtime {
+    /// Whether the running thread has a mutex which it may lock again.
+    pub(crate) fn may_lock_again(&self, mutex: Object) -> bool {
+        kind_of(mutex.address) == MutexKind::Recursive
+            && holder(self.execution.value(mutex)) == Some(self.running())
+    }
+}
+
 /// The mutex at an address.
 fn mutex_at(address: usize, place: usize, name: &str) -> Object {
     object_at(address, Class::Mutex, place, name)

@@ -135,11 +135,15 @@ extern "C-unwind" fn lock_all(addresses: *const usize, count: usize) -> i32 {
         let Search { lock_groups, partition, .. } = &mut runtime.search;
         let is_new = lock_groups.join(&locations[..count], partition);
         partition.news |= is_new;
-        let bits = locations[..count].iter().filter_map(|&mutex| lock_groups.of(mutex));
-        let (group, bits) = bits.fold((None, 0), |(_, bits), (group, bit)| (Some(group), bits | bit));
-        group
-            .filter(|&group| lock_groups.members(group).is_some_and(|all| all.len() <= MOST_IN_GROUP))
-            .zip(Some(bits))
+        let known = locations[..count].iter().filter_map(|&mutex| lock_groups.of(mutex));
+        let known: Vec<(Location, u64)> = known.collect();
+        let group = known.first().map(|known| known.0);
+        let group =
+            group.filter(|&group| lock_groups.members(group).is_some_and(|all| all.len() <= MOST_IN_GROUP));
+        // Who has one already that can be locked again does not wait for it.
+        let waits = mutexes[..count].iter().map(|&mutex| !runtime.may_lock_again(mutex));
+        let bits = known.iter().zip(waits).filter(|(_, waits)| *waits);
+        group.zip(Some(bits.fold(0, |bits, ((_, bit), _)| bits | bit)))
     });
     let Some((group, bits)) = group else {
         let told = |at| {

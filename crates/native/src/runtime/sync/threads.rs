@@ -208,7 +208,7 @@ extern "C-unwind" fn pthread_self() -> usize {
 /// What `getpid` says is the first thread's.
 const FIRST_NUMBER: u32 = 4711;
 
-extern "C-unwind" fn gettid() -> i32 {
+pub(crate) extern "C-unwind" fn gettid() -> i32 {
     (FIRST_NUMBER + with_runtime(|runtime| runtime.running().0)) as i32
 }
 

@@ -6,7 +6,8 @@
 //! thread took that. So what a clock shows is a function of what happened before, in whatever order the rest
 //! is run; to look at it is no step, and nobody else can notice it. These are Lamport's clocks: times that
 //! some real clock could have shown in an execution of this order, for which it takes that no two writes of a
-//! location are taken as unordered. Where a program may ask for the time, a write counts as an update.
+//! location are taken as unordered. Where a program has asked for the time, a write counts as an update; the
+//! search begins again when one is first seen to.
 //!
 //! A loop that looks at the clock until it is late enough has to end. So the more often a thread looks at it
 //! from one place, the longer it has taken: ten times as long each time, up to an hour.
@@ -58,8 +59,11 @@ impl Runtime {
     /// A thread takes a step: it is no earlier than all that it depends on.
     #[cold]
     pub(crate) fn carry_time(&mut self, process: ProcessId, accesses: &[Access]) {
+        let logs = self.search.rounds;
         let times = &mut self.execution.times;
-        let clock = &mut self.execution.threads[process].state.clock;
+        let thread = &mut self.execution.threads[process];
+        let (clock, log) = (&mut thread.state.clock, &mut thread.buffers.rounds);
+        let before = *clock;
         let each = |access: &Access| {
             let reads = access.kind == AccessKind::Read;
             access.locations().map(move |location| (location.0 as usize, reads))
@@ -72,6 +76,12 @@ impl Runtime {
             let accessed = times.at(at);
             let kind = if reads { &mut accessed.read } else { &mut accessed.written };
             *kind = (*kind).max(*clock);
+            if logs {
+                log.note_time(reads, at as u32, process.0, *clock);
+            }
+        }
+        if logs && *clock != before {
+            log.note_clock(process.0, before, *clock);
         }
     }
 
@@ -83,10 +93,31 @@ impl Runtime {
         self.step.label.accesses = accesses;
     }
 
-    /// The running thread lets time pass.
-    fn pass(&mut self, time: i64) {
+    /// The running thread sleeps for so long.
+    fn sleep(&mut self, time: i64) {
+        let until = self.me().state.clock.saturating_add(time.max(0));
+        self.sleep_until(until);
+    }
+
+    /// The running thread sleeps until its clock shows as much, or has waited in vain until then.
+    fn sleep_until(&mut self, time: i64) {
+        self.note_slept();
         let clock = &mut self.me().state.clock;
-        *clock = clock.saturating_add(time.max(0));
+        *clock = time.max(*clock);
+    }
+
+    /// Nobody asks how long a loop slept that waits for something: it may be any time.
+    fn note_slept(&mut self) {
+        if self.search.has_clock && self.search.rounds {
+            self.me().buffers.rounds.note_slept();
+        }
+    }
+
+    /// From now on clocks matter.
+    #[cold]
+    fn discover_clock(&mut self) {
+        self.search.has_clock = true;
+        self.search.partition.news = true;
     }
 }
 
@@ -95,12 +126,17 @@ fn now(place: usize) -> i64 {
     with_runtime(|runtime| {
         // Whoever goes on looking at it sees something else each time.
         runtime.me().buffers.detector.clear();
+        runtime.log_lasting();
+        if !runtime.search.has_clock {
+            runtime.discover_clock();
+        }
         let last = runtime.me().state.looked;
         let again = last.took.saturating_mul(10).min(LONGEST_LOOK);
         let took = if last.place == place { again } else { LOOK };
         runtime.me().state.looked = LastLook { place, took };
-        runtime.pass(took);
-        runtime.me().state.clock
+        let clock = &mut runtime.me().state.clock;
+        *clock = clock.saturating_add(took);
+        *clock
     })
 }
 
@@ -117,7 +153,7 @@ fn timespec_at(address: usize) -> i64 {
 /// A wait of the running thread timed out that was until the time at an address (a `timespec`; 0 for none).
 pub(crate) fn timed_out(until: usize) {
     let time = timespec_at(until);
-    with_runtime(|runtime| runtime.me().state.clock = runtime.me().state.clock.max(time));
+    with_runtime(|runtime| runtime.sleep_until(time));
 }
 
 /// Gives what a wait with a time gave, after it was noted if it has timed out.
@@ -186,12 +222,12 @@ extern "C-unwind" fn clock() -> i64 {
 
 /// To sleep is nothing to wait for, since others may go first at every operation anyhow; but time passes.
 extern "C-unwind" fn sleep(seconds: u32) -> u32 {
-    with_runtime(|runtime| runtime.pass(i64::from(seconds) * SECOND));
+    with_runtime(|runtime| runtime.sleep(i64::from(seconds) * SECOND));
     0
 }
 
 extern "C-unwind" fn usleep(microseconds: u32) -> i32 {
-    with_runtime(|runtime| runtime.pass(i64::from(microseconds) * 1_000));
+    with_runtime(|runtime| runtime.sleep(i64::from(microseconds) * 1_000));
     0
 }
 
@@ -201,7 +237,7 @@ extern "C-unwind" fn nanosleep(time: usize, _left: usize) -> i32 {
         let message = format!("nanosleep: there is no time at {time:#x}");
         arrive::fail_here(FailureKind::Memory, message, place);
     }
-    with_runtime(|runtime| runtime.pass(timespec_at(time)));
+    with_runtime(|runtime| runtime.sleep(timespec_at(time)));
     0
 }
 

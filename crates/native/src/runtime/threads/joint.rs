@@ -21,6 +21,8 @@ const WAITER: i64 = 2;
 const STATE: i64 = 3;
 const END: i64 = 4;
 const READER: i64 = 5;
+const CLOCK: i64 = 6;
+const TIME: i64 = 7;
 
 /// A thread with some of the steps: where it was before the first of them, and where after the last.
 struct Participant<'a> {
@@ -49,8 +51,7 @@ impl Participant<'_> {
 impl Runtime {
     /// What steps of a script have changed, taken together; see [`mazurka_program::Rounds::net_effect`].
     pub(crate) fn net_effect(&self, script: &[TakenStep], steps: &[u32], effect: &mut Vec<i64>) -> bool {
-        // When a location was accessed is part of what a clock shows, and in no log.
-        if !self.search.rounds || self.search.has_clock {
+        if !self.search.rounds {
             return false;
         }
         let (mut way, mut participants) = (Way::default(), Vec::<Participant<'_>>::new());
@@ -87,7 +88,13 @@ impl Runtime {
                     Some([READER, i64::from(lock), i64::from(process), seen.new.cast_signed()])
                 }
                 What::Waiter(process) => Some([WAITER, i64::from(process), 0, seen.new.cast_signed()]),
-                What::Synchronised(_) | What::Held | What::Lasting => None,
+                what if what.is_time() && way.slept => None,
+                What::Clock(process) => Some([CLOCK, i64::from(process), 0, seen.new.cast_signed()]),
+                What::Time(reads, location, process) => {
+                    let who = i64::from(process) << 1 | i64::from(reads);
+                    Some([TIME, i64::from(location), who, seen.new.cast_signed()])
+                }
+                What::Synchronised(_) | What::Held | What::Lasting | What::Slept => None,
             })
             .collect();
         parts.sort_unstable();

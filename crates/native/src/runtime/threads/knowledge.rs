@@ -133,7 +133,7 @@ fn digest(thing: impl Hash) -> u64 {
 impl Search {
     /// What there is news of. Locations have other numbers in other processes, which mean nothing.
     fn news_digest(&self) -> u64 {
-        digest((self.partition.all_memory(), self.rounds, self.watched.any))
+        digest((self.partition.all_memory(), self.rounds, self.watched.any, self.has_clock))
     }
 
     fn name_digests(&self) -> Vec<u64> {

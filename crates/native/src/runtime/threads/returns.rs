@@ -16,7 +16,7 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_program::{Access, AccessKind, ProcessId, Round, Rounds, Run as _};
+use mazurka_program::{Access, AccessKind, Location, Place, ProcessId, Round, Rounds, Run as _};
 use mazurka_threads::races::Order;
 use mazurka_threads::waiters::Spuriously;
 
@@ -26,7 +26,7 @@ use super::run::NativeRun;
 use super::runtime::Runtime;
 use super::script::TakenStep;
 use super::spin::Frame;
-use super::thread::{Pending, Status};
+use super::thread::Status;
 use crate::runtime::memory::shadow::{is_changed_by_others, is_location, private};
 use crate::runtime::system::stubs::{ACCESS, FUNCTION};
 
@@ -159,7 +159,7 @@ impl Runtime {
         for word in [place as u64, frame.stack_pointer as u64, given[0], given[1], counts] {
             digest.add(word);
         }
-        for word in [state.clock.cast_unsigned(), state.locals.1 as u64, frame.errno as u64] {
+        for word in [state.locals.1 as u64, frame.errno as u64] {
             digest.add(word);
         }
         let buffers = &self.thread(running).buffers;
@@ -253,18 +253,14 @@ impl Rounds for NativeRun {
     fn rounds(&self, process: ProcessId, own: &[u32], with: &mut dyn FnMut(Round) -> ControlFlow<()>) {
         let since = |depth: u32| own.len() - own.partition_point(|&position| position < depth);
         let runtime = self.mine();
-        // When a location was accessed is part of what a clock shows, and in no log.
-        if runtime.search.has_clock {
-            return;
-        }
         let (thread, judges_races) = (runtime.thread(process), runtime.execution.races.enabled);
         let (detector, is_weak) = (&thread.buffers.rounds, runtime.search.has_weak_order);
         detector.rounds(thread.slot.stack_limit, since, &mut |round, blind| {
             // The order by which races are judged may be another than it was: the second such round is as good
             // as the first.
             if round.restored && judges_races && (is_weak || blind) {
-                let restored = self.is_second(detector, own, round.steps);
-                return with(Round { restored, alone: 2 * round.steps, ..round });
+                let counts = self.is_second(detector, own, round.steps);
+                return with(Round { alone: 2 * round.steps, counts, ..round });
             }
             with(round)
         });
@@ -284,6 +280,17 @@ impl Rounds for NativeRun {
         self.mine().thread(process).buffers.rounds.times()
     }
 
+    fn place(&self, process: ProcessId) -> Option<Place> {
+        self.mine().pending_place(process)
+    }
+
+    fn location_name(&self, location: Location) -> Option<String> {
+        let runtime = self.mine();
+        let cell = runtime.search.partition.memory(location).map(|cell| (cell.address, cell.size));
+        let object = || runtime.search.objects.find(location).map(|(address, _)| (address, 1));
+        cell.or_else(object).map(|(address, size)| runtime.memory_name(address, size))
+    }
+
     fn describe(&self, process: ProcessId, _own: &[u32]) -> String {
         let runtime = self.mine();
         let detector = &runtime.thread(process).buffers.rounds;
@@ -291,7 +298,7 @@ impl Rounds for NativeRun {
         let (memory, objects) = before.map_or_else(Default::default, |depth| detector.changed_since(depth));
         let mut changed: Vec<String> =
             memory.iter().map(|&(address, size)| runtime.memory_name(address, size)).collect();
-        let objects = objects.into_iter().map(mazurka_program::Location);
+        let objects = objects.into_iter().map(Location);
         let objects = objects.filter_map(|location| runtime.search.objects.find(location));
         changed.extend(objects.map(|(address, _)| runtime.memory_name(address, 1)));
         let stack = before.and_then(|depth| self.stack_at(depth, process));
@@ -304,11 +311,7 @@ impl Rounds for NativeRun {
             [one] => format!(", in which {one} changes,"),
             [several @ .., last] => format!(", in which {} and {last} change,", several.join(", ")),
         };
-        let place = match runtime.thread(process).state.pending {
-            Pending::Access { place, .. } | Pending::Operation { place, .. } => place,
-            Pending::Nothing => 0,
-        };
-        let at = runtime.place_of(process, place).map(|place| format!(" at {place}"));
+        let at = runtime.pending_place(process).map(|place| format!(" at {place}"));
         format!("the loop{} of {}{what}", at.unwrap_or_default(), runtime.name_of(process))
     }
 }

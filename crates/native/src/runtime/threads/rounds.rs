@@ -114,6 +114,8 @@ execution_state! {
         /// The plain write that was announced last, with its size, if nothing was since.
         announced: usize,
         announced_size: usize,
+        /// What the thread's clock showed when it read, or wrote, a location last; in order.
+        times: Vec<((u32, bool), i64)>,
     }
 }
 
@@ -129,7 +131,10 @@ unsafe fn word_at(address: usize) -> u64 {
 impl RoundDetector {
     /// About how many bytes there are to save.
     pub(crate) fn size(&self) -> usize {
-        size_of_val(&self.arrivals[..]) + size_of_val(&self.log[..]) + 8 * self.by_place.len()
+        size_of_val(&self.arrivals[..])
+            + size_of_val(&self.log[..])
+            + size_of_val(&self.times[..])
+            + 8 * self.by_place.len()
     }
 
     fn end(&self) -> u32 {
@@ -201,6 +206,31 @@ impl RoundDetector {
     pub(crate) fn note_synchronised(&mut self, location: u32, blind: bool) {
         let new = u64::from(blind);
         self.push(Written { what: What::Synchronised(location), bytes: 0, old: 0, new });
+    }
+
+    /// The thread's clock goes on.
+    pub(crate) fn note_clock(&mut self, process: u32, old: i64, new: i64) {
+        let (old, new) = (old.cast_unsigned(), new.cast_unsigned());
+        self.push(Written { what: What::Clock(process), bytes: 0xFF, old, new });
+    }
+
+    /// The thread reads a location, or writes it, when its clock shows this. What others did there is no
+    /// matter: who has been there at that time before leaves the time that is there already.
+    pub(crate) fn note_time(&mut self, reads: bool, location: u32, process: u32, new: i64) {
+        let at = self.times.binary_search_by_key(&(location, reads), |time| time.0).unwrap_or_else(|at| {
+            self.times.insert(at, ((location, reads), i64::MIN));
+            at
+        });
+        let old = std::mem::replace(&mut self.times[at].1, new);
+        if old != new {
+            let (old, new) = (old.cast_unsigned(), new.cast_unsigned());
+            self.push(Written { what: What::Time(reads, location, process), bytes: 0xFF, old, new });
+        }
+    }
+
+    /// The thread sleeps, or its wait has timed out.
+    pub(crate) fn note_slept(&mut self) {
+        self.push(Written { what: What::Slept, bytes: 0, old: 0, new: 0 });
     }
 
     /// The thread takes a lock, or gives one back.
@@ -414,7 +444,7 @@ impl RoundDetector {
             if steps > 0 && !(only_reads && steps <= ONLY_READS) {
                 let restored = way.is_restored(is_dead);
                 told += u32::from(!restored);
-                let round = Round { steps, restored, alone: steps };
+                let round = Round { steps, restored, alone: steps, counts: true };
                 if (restored || told <= most) && with(round, way.is_blind()).is_break() {
                     return;
                 }
@@ -436,8 +466,8 @@ impl RoundDetector {
             match what {
                 What::Memory(address) => memory.push((address + changed.trailing_zeros() as usize / 8, 1)),
                 What::Object(location) => objects.push(location),
-                What::Reader(..) | What::Waiter(_) => {}
-                What::Synchronised(_) | What::Held | What::Lasting => {}
+                What::Reader(..) | What::Waiter(_) | What::Clock(_) | What::Time(..) => {}
+                What::Synchronised(_) | What::Held | What::Lasting | What::Slept => {}
             }
         }
         memory.sort_unstable();

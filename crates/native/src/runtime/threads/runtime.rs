@@ -89,7 +89,7 @@ pub(crate) struct Search {
     pub(crate) errno: *mut i32,
     /// Whether labels name all that a step might touch.
     pub(crate) static_footprints: bool,
-    /// Whether the program may ask what time it is.
+    /// Whether some execution has asked what time it is: until then no clock matters.
     pub(crate) has_clock: bool,
     /// The functions that are one step each.
     pub(crate) atomic_functions: Vec<usize>,

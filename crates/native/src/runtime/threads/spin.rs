@@ -368,19 +368,26 @@ impl Runtime {
         format!("a change of {}, in a loop", names.join(" or "))
     }
 
-    /// Who spins when nobody can take a step spins forever.
+    /// Those who spin when nobody can take a step spin forever.
     #[cold]
     pub(crate) fn report_livelock(&mut self) {
         let created = self.execution.schedule.created.iter().copied();
-        let spinning = created.into_iter().find_map(|process| match self.thread(process).state.pending {
-            Pending::Operation { wait: Wait::Change(guard), place, .. } => Some((process, guard, place)),
-            _ => None,
-        });
-        if let Some((process, guard, place)) = spinning {
+        let mut spinning: Vec<_> = created
+            .filter_map(|process| match self.thread(process).state.pending {
+                Pending::Operation { wait: Wait::Change(guard), place, .. } => Some((process, guard, place)),
+                _ => None,
+            })
+            .collect();
+        spinning.sort_by(|a, b| self.search.names.compare(a.0, b.0));
+        let Some(&(process, guard, place)) = spinning.first() else { return };
+        let first = format!("{} waits forever for {}", self.name_of(process), self.awaited_change(guard.id));
+        let others = spinning[1..].iter().map(|&(process, guard, place)| {
+            let at = self.place_of(process, place).map(|place| format!(" at {place}"));
             let (name, what) = (self.name_of(process), self.awaited_change(guard.id));
-            self.execution.schedule.running = process;
-            let message = format!("{name} waits forever for {what}: nobody is left to make it");
-            self.report(FailureKind::Livelock, message, place);
-        }
+            format!(", {name} for {what}{}", at.unwrap_or_default())
+        });
+        let message = format!("{first}{}: nobody is left to make it", others.collect::<String>());
+        self.execution.schedule.running = process;
+        self.report(FailureKind::Livelock, message, place);
     }
 }

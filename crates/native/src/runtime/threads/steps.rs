@@ -168,16 +168,17 @@ impl Runtime {
             return;
         }
         thread.state.status = Status::Finished;
-        if self.search.rounds {
-            let result = thread.state.result as u64;
-            thread.buffers.rounds.end_thread(result, self.execution.schedule.depth);
-        }
         // Nobody else writes it, and nobody reads it before: so the last write of a thread is as blind as any
         // other.
         self.step.label.touch(thread.end, AccessKind::Once);
         if self.search.has_clock {
             let end = Access::one(thread.end, AccessKind::Once);
             self.carry_time(process, &[end]);
+        }
+        let thread = &mut self.execution.threads[process];
+        if self.search.rounds {
+            let result = thread.state.result as u64;
+            thread.buffers.rounds.end_thread(result, self.execution.schedule.depth);
         }
         let thread = &self.execution.threads[process];
         if self.execution.races.enabled {

@@ -17,8 +17,21 @@ pub(crate) enum What {
     Synchronised(u32),
     /// How many locks the thread has.
     Held,
+    /// The clock of a thread.
+    Clock(u32),
+    /// What its clock showed when a thread accessed a location last: whether to read, the location, the thread.
+    Time(bool, u32, u32),
+    /// The thread has slept, or waited in vain.
+    Slept,
     /// What can't be undone by writing values.
     Lasting,
+}
+
+impl What {
+    /// Whether it is a part of the time, which who sleeps for as long as it takes has no use for.
+    pub(crate) fn is_time(self) -> bool {
+        matches!(self, What::Clock(_) | What::Time(..))
+    }
 }
 
 /// An entry of a log: something was changed, or may have been.
@@ -72,6 +85,8 @@ pub(crate) struct Way {
     pub(crate) fewest_held: i64,
     /// Whether some of them can't be told by values.
     pub(crate) lasts: bool,
+    /// Whether somebody slept: then what clocks show is no part of what was changed.
+    pub(crate) slept: bool,
     /// The atomic variables that were written, each with whether the first of these writes was a blind one.
     synchronised: FxHashMap<u32, bool>,
 }
@@ -83,6 +98,7 @@ impl Way {
         for written in log.iter().rev() {
             match written.what {
                 What::Lasting => self.lasts = true,
+                What::Slept => self.slept = true,
                 What::Synchronised(location) => {
                     self.synchronised.insert(location, written.new != 0);
                 }
@@ -110,7 +126,9 @@ impl Way {
     /// Whether all is as it was, but for words that nobody looks at any more.
     pub(crate) fn is_restored(&self, is_dead: impl Fn(usize) -> bool) -> bool {
         let is_restored = |(what, seen): (&What, &Seen)| {
-            seen.is_restored() || matches!(what, What::Memory(address) if is_dead(*address))
+            seen.is_restored()
+                || matches!(what, What::Memory(address) if is_dead(*address))
+                || self.slept && what.is_time()
         };
         !self.lasts && self.seen.iter().all(is_restored)
     }
