@@ -235,7 +235,4 @@ fn parts_of_the_rule_that_are_taken_out_are_missed() {
     let first_counts = without(|rules| rules.rounds.second = false);
     let (met, _) = met_without(&scratch, &c(RACE_IN_THE_SECOND_ROUND), Order::Natural, first_counts);
     assert!(!fails(&met, FailureKind::DataRace), "the second round is not there: {met:?}");
-    let any_knowledge = without(|rules| rules.rounds.races_alike = false);
-    let (met, _) = met_without(&scratch, &c(RACE_IN_THE_SECOND_JOINT_ROUND), Order::Natural, any_knowledge);
-    assert!(!fails(&met, FailureKind::DataRace), "who knows of what was not looked at: {met:?}");
 }
