@@ -382,7 +382,8 @@ impl<'a> Walk<'a> {
         };
         let is_end = matches!(ending, Ending::Complete { .. } | Ending::Assumed | Ending::Stopped { .. });
         let is_known = match &mut self.classes {
-            Some(classes) if is_end => !classes.insert(&self.trace),
+            // Whether those who are stopped can come to an end depends on what memory holds.
+            Some(classes) if is_end => !classes.insert(&self.trace, matches!(ending, Ending::Stopped { .. })),
             _ => false,
         };
         let ending = if is_known { Ending::Blocked } else { ending };

@@ -10,7 +10,7 @@
 //! 5. The executions of `optimal`, complete and stopped, do not depend on the order of choices.
 //!
 //! Who polls goes round in the search of states; in the others it may wait meanwhile.
-//! Of `optimal+observers` law 1 is asked as far as processes know of an end.
+//! Of `optimal+observers` and `reads-from` law 1 is asked as far as processes know of an end.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -181,7 +181,7 @@ impl Tally {
 }
 
 /// The algorithms that are compared with what can be reached.
-const JUDGED: [Algorithm; 7] = [
+const JUDGED: [Algorithm; 10] = [
     Algorithm::Naive,
     Algorithm::Source,
     Algorithm::Optimal,
@@ -189,6 +189,9 @@ const JUDGED: [Algorithm; 7] = [
     Algorithm::SourceContext,
     Algorithm::Convergent,
     Algorithm::OptimalObservers,
+    Algorithm::SourceConstraints,
+    Algorithm::ConvergentConstraints,
+    Algorithm::ReadsFrom,
 ];
 
 impl LoopLaws {
@@ -249,18 +252,24 @@ impl LoopLaws {
     fn others(&self, program: &Litmus, truth: &Reachable, seed: u64) -> Result<Vec<Algorithm>, Checked> {
         let mut judged = JUDGED.to_vec();
         judged.retain(|&algorithm| self.asks(algorithm));
-        let table: [(Algorithm, &[u64]); 5] = [
+        let table: [(Algorithm, &[u64]); 8] = [
             (Algorithm::Naive, &[0]),
             (Algorithm::Source, &[0, 3]),
             (Algorithm::SourceContext, &[4]),
             (Algorithm::Convergent, &[0, 5]),
             (Algorithm::OptimalObservers, &[6]),
+            (Algorithm::SourceConstraints, &[0, 11]),
+            (Algorithm::ConvergentConstraints, &[0, 12]),
+            (Algorithm::ReadsFrom, &[0, 13]),
         ];
         for (algorithm, order) in in_orders(seed.wrapping_mul(59), &table).filter(|(a, _)| self.asks(*a)) {
             let broken = |law| Checked::Breaks(Broken::by(algorithm, order)(law));
             let once = order == Order::Natural && algorithm == Algorithm::Source
                 || algorithm == Algorithm::SourceContext;
-            let limits = if algorithm == Algorithm::Convergent { BY_STATES } else { FEW_EXECUTIONS };
+            let limits = match algorithm {
+                Algorithm::Convergent | Algorithm::ConvergentConstraints => BY_STATES,
+                _ => FEW_EXECUTIONS,
+            };
             let search = Search { once, limits };
             if self.obeys(program, truth, algorithm, order, search).map_err(broken)?.is_none() {
                 judged.retain(|&other| other != algorithm);
@@ -301,7 +310,7 @@ impl LoopLaws {
             return Err(format!("broken: {}", failure.message));
         }
         match algorithm {
-            Algorithm::OptimalObservers => seen.knows(truth)?,
+            Algorithm::OptimalObservers | Algorithm::ReadsFrom => seen.knows(truth)?,
             _ => seen.equals(truth)?,
         }
         Ok(Some((summary.counts, seen)))

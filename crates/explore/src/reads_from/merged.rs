@@ -58,9 +58,9 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// Adds the class of an execution; whether it is new.
-    pub fn insert(&mut self, trace: &Trace) -> bool {
-        let class = self.class_of(trace);
+    /// Adds the class of an execution; whether it is new. Where somebody is stopped memory is a part of it.
+    pub fn insert(&mut self, trace: &Trace, is_stopped: bool) -> bool {
+        let class = self.class_of(trace, is_stopped);
         self.seen.insert(class)
     }
 
@@ -69,7 +69,7 @@ impl Classes {
         self.seen.capacity() * size_of::<Identity>()
     }
 
-    fn class_of(&mut self, trace: &Trace) -> Identity {
+    fn class_of(&mut self, trace: &Trace, is_stopped: bool) -> Identity {
         self.states.clear();
         self.identities.clear();
         for position in 0..trace.len() {
@@ -96,8 +96,9 @@ impl Classes {
         };
         let mut ends: Vec<Identity> = (0..trace.len()).filter(last).map(|at| self.identities[at]).collect();
         ends.sort_unstable();
-        let memory = if self.observes_memory { &self.states[..] } else { &[] };
-        ends.into_iter().chain(memory.iter().copied()).fold(3, mix)
+        let memory = if self.observes_memory || is_stopped { &self.states[..] } else { &[] };
+        let start = if is_stopped { 5 } else { 3 };
+        ends.into_iter().chain(memory.iter().copied()).fold(start, mix)
     }
 
     fn identity_of(&self, trace: &Trace, position: usize) -> Identity {
