@@ -98,9 +98,12 @@ fn algorithm(value: &[TokenTree]) -> Result<TokenStream, Error> {
         "\"wake-up\"" => "WakeUp",
         "\"source\"" => "Source",
         "\"naive\"" => "Naive",
+        "\"data-centric\"" => "DataCentric",
+        "\"reads-from\"" => "ReadsFrom",
         _ => {
             let message = format!(
-                "{literal} is no algorithm; there are \"optimal\", \"wake-up\", \"source\", \"naive\""
+                "{literal} is no algorithm; there are \"optimal\", \"wake-up\", \"source\", \"naive\", \
+                 \"data-centric\", \"reads-from\""
             );
             return Err(Error::new(message, literal.span()));
         }

@@ -31,7 +31,7 @@ fn who_wrote_last_counts_if_memory_is_observed() {
     }
 }
 
-#[mazurka::test(algorithm = Algorithm::ReadsFrom, observe_memory)]
+#[mazurka::test(algorithm = "reads-from", observe_memory)]
 fn a_test_can_observe_memory() {
     write_unread();
 }
