@@ -108,7 +108,7 @@ impl front_end::FrontEnd for FrontEnd {
         if options.dead_variables {
             litmus::suits_dead_variables(request.algorithms)?;
         }
-        let program = Abs::new(model.clone(), settings);
+        let program = Abs::new(model.clone(), settings).with_solver(request.solver.clone());
         Ok(Loaded::Here(Box::new(AbsTarget { program, model, executions: options.executions })))
     }
 }
@@ -128,6 +128,7 @@ impl Target for AbsTarget {
     }
 
     fn add_to(&self, report: &mut Report) -> Result<(), CommandError> {
+        report.notes.extend(self.program.solver_complaint());
         let open = declared(&self.model).into_iter().filter_map(|(row, _)| match row.standing {
             Standing::Open(why) => Some((row.text, row.line, why)),
             _ => None,

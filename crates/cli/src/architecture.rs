@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mazurka_constraints::Solver;
 use mazurka_explore::Algorithm;
 use mazurka_report::Architecture;
 use serde_json::{Value, json};
@@ -35,6 +36,7 @@ pub fn run(arguments: &ArchitectureArgs, worker: Option<&Worker>) -> Result<u8, 
         worker,
         texts: None,
         helps: None,
+        solver: Solver::default(),
     };
     let target = match front_end.load(&request)? {
         Loaded::Here(target) => target,

@@ -167,6 +167,11 @@ pub struct CheckArgs {
     #[arg(long)]
     pub full_trace: bool,
 
+    /// With source+constraints and convergent+constraints, who finds out when steps commute: own (the procedure that
+    /// is built in), z3 or cvc5, if installed
+    #[arg(long, value_name = "NAME", hide_possible_values = true)]
+    pub solver: Option<SolverName>,
+
     /// What to tell of executions besides failures.
     #[command(flatten)]
     pub executions: ExecutionArgs,

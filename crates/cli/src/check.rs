@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::thread::available_parallelism;
 
-use mazurka_explore::{Algorithm, Beginning, Ledger, Limits, Published};
+use mazurka_constraints::Solver;
+use mazurka_explore::{Algorithm, Beginning, Ledger, Limits, Need, Published};
 use mazurka_program::Schedule;
 use mazurka_report::json::ErrorKind;
 use mazurka_report::{
@@ -21,7 +22,7 @@ use crate::fleet::Elsewhere;
 use crate::front_end::{self, AnyTarget, Loaded, Request, Target};
 use crate::journal::Kept;
 use crate::native::Worker;
-use crate::{fleet, input, interrupt, journal, output, parameters};
+use crate::{constraints, fleet, input, interrupt, journal, output, parameters};
 
 /// Checks, reports, and gives the exit status.
 pub fn run(arguments: &CheckArgs, worker: Option<&Worker>) -> Result<u8, CommandError> {
@@ -43,6 +44,7 @@ pub fn delegate_kept(arguments: &CheckArgs) -> Result<u8, CommandError> {
         worker: None,
         texts: None,
         helps: None,
+        solver: Solver::default(),
     };
     match front_end::of_files(&arguments.files)?.load(&request)? {
         Loaded::Elsewhere(status) => Ok(status),
@@ -82,6 +84,7 @@ fn search(
         worker,
         texts: None,
         helps: on.zip(arguments.jobs),
+        solver: solver_of(arguments, algorithm)?,
     };
     let target = match front_end.load(&request)? {
         Loaded::Here(target) => target,
@@ -150,6 +153,19 @@ fn algorithm_of(arguments: &CheckArgs) -> Result<Algorithm, CommandError> {
             Ok(Algorithm::Published(form))
         }
     }
+}
+
+/// Who answers a search: to name somebody where nobody is asked is a mistake.
+fn solver_of(arguments: &CheckArgs, algorithm: Algorithm) -> Result<Solver, CommandError> {
+    let Some(name) = arguments.solver else { return Ok(Solver::default()) };
+    if !algorithm.needs().contains(&Need::Constraints) {
+        let why = format!(
+            "--solver is for searches that ask when steps commute (source+constraints, convergent+constraints); \
+             {algorithm} does not"
+        );
+        return Err(CommandError::new(ErrorKind::Usage, why));
+    }
+    Ok(constraints::solver(name, false))
 }
 
 /// Who asks for a story can't ask for silence.

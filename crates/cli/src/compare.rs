@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mazurka_constraints::Solver;
 use mazurka_explore::{Algorithm, Options};
 use mazurka_report::json::comparison_json;
 use mazurka_report::{Comparison, ComparisonRow, NotRun, Parameters, Subject, comparison_row};
@@ -50,6 +51,7 @@ pub fn run(arguments: &CompareArgs, worker: Option<&Worker>) -> Result<u8, Comma
             worker,
             texts: None,
             helps: None,
+            solver: Solver::default(),
         };
         let target = match front_end.load(&request)? {
             Loaded::Here(target) => target,

@@ -25,12 +25,14 @@ pub fn run(arguments: &ConstraintsArgs, worker: Option<&Worker>) -> Result<u8, C
         worker,
         texts: None,
         helps: None,
+        solver: Solver::default(),
     };
     let target = match front_end.load(&request)? {
         Loaded::Here(target) => target,
         Loaded::Elsewhere(status) => return Ok(status),
     };
-    let settings = Settings { solver: solver(arguments), ..Settings::default() };
+    let solver = solver(arguments.solver, arguments.cross_check);
+    let settings = Settings { solver, ..Settings::default() };
     let start = Instant::now();
     let Some(table) = target.constraints(&settings) else {
         let name = front_end::name_of(&arguments.files);
@@ -48,14 +50,15 @@ pub fn run(arguments: &ConstraintsArgs, worker: Option<&Worker>) -> Result<u8, C
     Ok(if is_wrong { 1 } else { 0 })
 }
 
-fn solver(arguments: &ConstraintsArgs) -> Solver {
-    let program = match arguments.solver {
-        SolverName::Own if arguments.cross_check => SolverProgram::z3(),
+/// The solver of this name; compared with the procedure that is built in, if they are to be.
+pub fn solver(name: SolverName, cross_check: bool) -> Solver {
+    let program = match name {
+        SolverName::Own if cross_check => SolverProgram::z3(),
         SolverName::Own => return Solver::Embedded,
         SolverName::Z3 => SolverProgram::z3(),
         SolverName::Cvc5 => SolverProgram::cvc5(),
     };
-    if arguments.cross_check { Solver::Both(program) } else { Solver::Program(program) }
+    if cross_check { Solver::Both(program) } else { Solver::Program(program) }
 }
 
 fn text(table: &Table, seconds: f64) -> String {

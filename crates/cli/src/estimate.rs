@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueHint};
+use mazurka_constraints::Solver;
 use mazurka_explore::{Algorithm, Estimate};
 use serde_json::{Value, json};
 
@@ -54,6 +55,7 @@ pub fn run(arguments: &EstimateArgs, worker: Option<&Worker>) -> Result<u8, Comm
         worker,
         texts: None,
         helps: None,
+        solver: Solver::default(),
     };
     let target = match front_end.load(&request)? {
         Loaded::Here(target) => target,

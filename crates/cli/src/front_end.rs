@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use mazurka_constraints::{Settings, Table};
+use mazurka_constraints::{Settings, Solver, Table};
 use mazurka_explore::{Algorithm, Estimate, Limits, OpenItem, Options, Stretch, estimate};
 use mazurka_journal::Header;
 use mazurka_native::runtime::Native;
@@ -80,6 +80,8 @@ pub struct Request<'a> {
     pub texts: Option<&'a Header>,
     /// The database at whose searches of this program this process works too, and with how many threads.
     pub helps: Option<(&'a str, usize)>,
+    /// Who answers searches that ask when steps commute.
+    pub solver: Solver,
 }
 
 /// A program that is machine code, and runs in this process alone.

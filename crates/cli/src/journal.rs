@@ -310,6 +310,7 @@ pub fn check_arguments(arguments: &ResumeArgs, header: &Header) -> Option<CheckA
         replay: None,
         as_published: None,
         full_trace: arguments.full_trace,
+        solver: None,
         executions: ExecutionArgs::default(),
         front_end: words(header.get("options")?),
     })

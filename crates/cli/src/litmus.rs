@@ -61,6 +61,7 @@ impl front_end::FrontEnd for FrontEnd {
         check_names(&params, &ast)
             .map_err(|why| CommandError::input(format!("{}: {why}", path.display())).at(path.display()))?;
         let program = compile(&ast, &source, &params).map_err(|wrong| refusal(&wrong, &source))?;
+        let program = program.with_solver(request.solver.clone());
         if !dead_variables {
             return Ok(Loaded::Here(Box::new(LitmusTarget(program))));
         }
@@ -100,6 +101,7 @@ impl Target for LitmusTarget {
     }
 
     fn add_to(&self, report: &mut Report) -> Result<(), CommandError> {
+        report.notes.extend(self.0.solver_complaint());
         for DeclaredRow { text, line, standing } in self.0.open_constraints() {
             let Standing::Open(why) = standing else { continue };
             report.notes.push(format!(

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use mazurka_constraints::Solver;
 use mazurka_explore::{Algorithm, ItemSizes, OpenItem, Options, StretchEnd};
 use mazurka_fleet::{Search, StoreError, hash};
 use mazurka_journal::Header;
@@ -234,6 +235,7 @@ impl Job {
             worker,
             texts: Some(&self.header),
             helps: None,
+            solver: Solver::default(),
         };
         let Loaded::Here(target) = front_end.load(&request)? else {
             return Err(CommandError::unsupported("this kind of program can't be run by a worker"));

@@ -39,6 +39,77 @@ fn a_solver_that_is_missing_is_one_sentence() {
     outcome.expect(0, &["I(q, r) = { z <= -2, z >= 0, z = x }\n"]);
 }
 
+/// A program of this name in place of a solver, and nothing else that could be found.
+#[cfg(unix)]
+fn search_with(place: &Place, script: Option<&str>, file: &str, algorithm: &str) -> crate::Outcome {
+    use std::os::unix::fs::PermissionsExt as _;
+    let program = place.directory.join("z3");
+    let _ = std::fs::remove_file(&program);
+    if let Some(script) = script {
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut command = place.command(&["check", file, "--algorithm", algorithm, "--solver", "z3"]);
+    let output = command.env("PATH", &place.directory).output().unwrap();
+    crate::Outcome {
+        status: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_search_goes_on_without_a_solver_that_does_not_answer() {
+    let place = Place::new("constraints-search", "fig1.maz", FIGURE_1);
+    std::fs::write(place.directory.join("fig1.abs"), include_str!("../../../../bench/abs/cav18.abs"))
+        .unwrap();
+    let nonsense = "while read line; do echo sat is what it is; done";
+    let ended = "ended before it answered";
+    let said = "said `sat is what it is`, which is no answer";
+    for (script, what) in [(None, "can't be started ("), (Some("exit 3"), ended), (Some(nonsense), said)] {
+        for file in ["fig1.maz", "fig1.abs"] {
+            for algorithm in ["source+constraints", "convergent+constraints"] {
+                let outcome = search_with(&place, script, file, algorithm);
+                outcome.expect(
+                    0,
+                    &["pass:", &format!("note: the solver z3 {what}"), "the search goes on without its"],
+                );
+                assert_eq!(outcome.stdout.matches("the solver").count(), 1, "{}", outcome.stdout);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_search_asks_a_solver_that_is_installed() {
+    let place = Place::new("constraints-z3", "fig1.maz", FIGURE_1);
+    let counts = |solver: &str| {
+        let check =
+            ["check", "fig1.maz", "--algorithm", "convergent+constraints", "--json", "--solver", solver];
+        let outcome = place.run(&check);
+        let value: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        (
+            value["executions"].clone(),
+            value["blocked"].clone(),
+            value["events"].clone(),
+            value["notes"].clone(),
+        )
+    };
+    if std::process::Command::new("z3").arg("-version").output().is_err() {
+        return;
+    }
+    assert_eq!(counts("z3"), counts("own"));
+}
+
+#[test]
+fn a_solver_where_nobody_is_asked_is_a_mistake() {
+    let place = Place::new("constraints-solver", "fig1.maz", FIGURE_1);
+    let outcome = place.run(&["check", "fig1.maz", "--solver", "z3"]);
+    assert_eq!(outcome.status, 2);
+    assert!(outcome.stderr.contains("optimal does not"), "{}", outcome.stderr);
+}
+
 const DECLARED: &str = "
 var x = 1, y;
 commute grow, shrink if x >= 1;
