@@ -19,8 +19,8 @@ use mazurka_abs::{Abs, Options as Reading, Settings, Source as AbsSource, compil
 use mazurka_explore::{
     Algorithm, Counts, Ending, Limits, Monitor, NotExhaustive, Options, Published, explore,
 };
-use mazurka_litmus::{Source, compile, parse};
-use mazurka_program::{Run, State};
+use mazurka_litmus::{Litmus, Source, compile, parse};
+use mazurka_program::{Program, Run, State};
 use mazurka_trace::Trace;
 
 use crate::abs_programs;
@@ -259,18 +259,14 @@ impl Ours {
     fn text(&self) -> Result<(String, String), String> {
         match self {
             Ours::Abs(name, sizes) => Ok((format!("{name}.abs"), abs_programs::program(name, sizes)?)),
-            Ours::Litmus(name, _) => {
-                let path = format!("{}/litmus/{name}.maz", env!("CARGO_MANIFEST_DIR"));
-                let text = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-                Ok((format!("{name}.maz"), text))
-            }
+            Ours::Litmus(name, _) => Ok((format!("{name}.maz"), litmus_text(name)?)),
         }
     }
 }
 
 /// A program of ours that stands for one of a paper.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct PaperProgram {
     /// What the paper calls it, with its size.
     pub name: String,
     /// The name of its file.
@@ -285,7 +281,7 @@ pub struct Program {
 ///
 /// # Errors
 /// If the table is not of its form, or a program can't be read.
-pub fn programs() -> Result<Vec<Program>, String> {
+pub fn programs() -> Result<Vec<PaperProgram>, String> {
     let mut programs = BTreeMap::new();
     for row in rows()? {
         let is_small = |largest| row.size.parse().unwrap_or(0) <= largest;
@@ -295,33 +291,44 @@ pub fn programs() -> Result<Vec<Program>, String> {
             Ours::Abs(..) => Vec::new(),
             Ours::Litmus(_, n) => vec![format!("n={n}")],
         };
-        programs.entry(ours).or_insert(Program { name: row.name(), file, text, params });
+        programs.entry(ours).or_insert(PaperProgram { name: row.name(), file, text, params });
     }
     Ok(programs.into_values().collect())
 }
 
+fn abs_program(name: &str, sizes: &[u32]) -> Result<Abs, String> {
+    let text = abs_programs::program(name, sizes)?;
+    let source = AbsSource { name: format!("{name}.abs"), text };
+    let model = compile_abs(&[source], &Reading::default())
+        .map_err(|errors| errors.first().map_or(String::new(), |error| error.message.clone()))?;
+    Ok(Abs::new(model, Settings::default()))
+}
+
+fn litmus_text(name: &str) -> Result<String, String> {
+    let path = format!("{}/litmus/{name}.maz", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))
+}
+
+fn litmus_program(name: &str, n: i64) -> Result<Litmus, String> {
+    let source = Source { name: format!("{name}.maz"), text: litmus_text(name)? };
+    let wrong = |errors: Vec<mazurka_litmus::Diagnostic>| {
+        errors.first().map_or(String::new(), |error| error.message.clone())
+    };
+    compile(&parse(&source).map_err(wrong)?, &source, &[("n".to_owned(), n)]).map_err(wrong)
+}
+
 fn search(ours: &Ours, algorithm: Algorithm) -> Result<Found, String> {
+    match ours {
+        Ours::Abs(name, sizes) => search_of(&abs_program(name, sizes)?, algorithm),
+        Ours::Litmus(name, n) => search_of(&litmus_program(name, *n)?, algorithm),
+    }
+}
+
+fn search_of(program: &impl Program, algorithm: Algorithm) -> Result<Found, String> {
     let limits = Limits { executions: Some(MOST), time: Some(TIME), ..Limits::default() };
     let options = Options { limits, ..Options::default() };
     let mut ends = Ends::default();
-    let (name, text) = ours.text()?;
-    let summary = match ours {
-        Ours::Abs(..) => {
-            let source = AbsSource { name, text };
-            let model = compile_abs(&[source], &Reading::default())
-                .map_err(|errors| errors.first().map_or(String::new(), |error| error.message.clone()))?;
-            explore(&Abs::new(model, Settings::default()), algorithm, &options, &mut ends)
-        }
-        Ours::Litmus(_, n) => {
-            let source = Source { name, text };
-            let wrong = |errors: Vec<mazurka_litmus::Diagnostic>| {
-                errors.first().map_or(String::new(), |error| error.message.clone())
-            };
-            let program =
-                compile(&parse(&source).map_err(wrong)?, &source, &[("n".to_owned(), *n)]).map_err(wrong)?;
-            explore(&program, algorithm, &options, &mut ends)
-        }
-    };
+    let summary = explore(program, algorithm, &options, &mut ends);
     let found = |early| Found { counts: summary.counts, final_states: ends.0.len(), early };
     match summary.not_exhaustive {
         None | Some(NotExhaustive::ByDesign(_)) => Ok(found(false)),

@@ -43,8 +43,8 @@ impl SolverProgram {
 
 /// How long an answer may be.
 const LONGEST: usize = 1 << 20;
-/// What a question counts as, however hard it is.
-const QUESTION: usize = 500;
+/// How much it is asked about one formula: how hard a question is for it can't be told.
+const MOST_QUESTIONS: usize = 5_000;
 /// How many lines a program may be ahead of us.
 const LINES_AHEAD: usize = 1000;
 
@@ -54,6 +54,7 @@ pub struct External {
     formula: Formula,
     vars: Vec<Var>,
     talk: Option<Talk>,
+    asked: usize,
     complaint: Option<String>,
 }
 
@@ -80,6 +81,7 @@ impl External {
             formula: formula.clone(),
             vars: Vec::new(),
             talk: None,
+            asked: 0,
             complaint: None,
         };
         let Some(axioms) = crate::congruence(formula, applications) else {
@@ -202,10 +204,11 @@ impl External {
 }
 
 impl Session for External {
-    fn check(&mut self, literals: &[Literal], work: &mut Work) -> Answer {
-        if self.talk.is_none() || work.spend(QUESTION).is_err() {
+    fn check(&mut self, literals: &[Literal], _work: &mut Work) -> Answer {
+        if self.talk.is_none() || self.asked == MOST_QUESTIONS {
             return Answer::Unknown;
         }
+        self.asked += 1;
         self.ask(literals).unwrap_or(Answer::Unknown)
     }
 

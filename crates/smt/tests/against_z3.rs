@@ -1,5 +1,5 @@
 //! Random systems: our own answers, and those of z3 where it is installed. `MAZURKA_SMT_SYSTEMS` says how
-//! many.
+//! many, `MAZURKA_SMT_SEED` which.
 
 use mazurka_smt::{Answer, Application, CrossCheck, Embedded, External, Formula, Linear, Literal, Session};
 use mazurka_smt::{SolverProgram, Var, Work};
@@ -71,10 +71,11 @@ fn literals(formula: &Formula, random: &mut Random) -> Vec<Literal> {
 
 #[test]
 fn no_disagreement() {
-    let systems: u64 = std::env::var("MAZURKA_SMT_SYSTEMS").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let systems = number("MAZURKA_SMT_SYSTEMS").unwrap_or(400);
     let z3 = SolverProgram { patience: Duration::from_secs(20), ..SolverProgram::z3() };
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let (mut asked, mut unknown, mut sat) = (0, 0, 0);
+    let mut random = Random(number("MAZURKA_SMT_SEED").unwrap_or(0x9e37_79b9_7f4a_7c15).max(1));
+    let (mut asked, mut unknown, mut sat, mut silent) = (0, 0, 0, 0);
     for system in 0..systems {
         let vars = 2 + random.below(3) as u32;
         let applications = random.applications(vars);
@@ -88,17 +89,29 @@ fn no_disagreement() {
         let mut both = CrossCheck::new(own, other);
         for _ in 0..20 {
             let literals = literals(&formula, &mut random);
-            match both.check(&literals, &mut Work(WORK)) {
+            let answer = both.check(&literals, &mut Work(WORK));
+            if both.complaint().is_some() {
+                break;
+            }
+            match answer {
                 Answer::Unknown => unknown += 1,
                 Answer::Sat(_) => sat += 1,
                 Answer::Unsat => {}
             }
             asked += 1;
         }
-        assert_eq!(both.complaint(), None, "system {system}: {formula:?}, {applications:?}");
+        // z3 may take long about one in thousands: that is no disagreement.
+        let is_silent = both.complaint().is_some_and(|why| why.contains("gave no answer in"));
+        silent += u64::from(is_silent);
+        let complaint = both.complaint().filter(|_| !is_silent);
+        assert_eq!(complaint, None, "system {system}: {formula:?}, {applications:?}");
     }
-    eprintln!("{asked} questions: {sat} satisfiable, {unknown} unknown to both, no disagreement");
+    eprintln!(
+        "{asked} questions: {sat} satisfiable, {unknown} unknown to both, no disagreement; z3 gave no answer about \
+         {silent} systems"
+    );
     assert_eq!(unknown, 0);
+    assert!(silent * 1_000 <= systems, "z3 gave no answer about {silent} systems");
 }
 
 fn program(script: &str) -> SolverProgram {
@@ -119,7 +132,10 @@ fn programs_that_do_not_answer_are_complained_of_once() {
         (program("read a; echo perhaps; sleep 60"), "the solver odd said `perhaps`, which is no answer"),
         (program("read a; echo sat; echo '((v0 9))'; sleep 60"), "the solver odd gave a model at which"),
         (program("read a; echo sat; echo banana; sleep 60"), "the solver odd said `banana`"),
-        (program("read a; yes '('"), "the solver odd gave an answer without an end"),
+        (
+            program(&format!("read a; yes '{}'", "(".repeat(10_000))),
+            "the solver odd gave an answer without an end",
+        ),
         (program("exit 1"), "the solver odd "),
     ];
     for (program, complaint) in cases {

@@ -6,7 +6,7 @@
 use std::fs::{read_to_string, write};
 use std::ops::Range;
 
-use mazurka_bench::papers::Program;
+use mazurka_bench::papers::PaperProgram;
 use mazurka_bench::{abs_programs, papers};
 
 use crate::Place;
@@ -87,9 +87,9 @@ fn c(some: &Range<u64>, least: usize) {
 }
 
 /// Programs of the papers: what they print is not always the number of traces, so `optimal` is asked for that.
-fn of_papers(which: impl Fn(&Program) -> bool, least: usize) {
+fn of_papers(which: impl Fn(&PaperProgram) -> bool, least: usize) {
     let place = Place::new(&format!("tables-papers-{least}"), "unused.maz", "");
-    let programs: Vec<Program> = papers::programs().unwrap().into_iter().filter(which).collect();
+    let programs: Vec<PaperProgram> = papers::programs().unwrap().into_iter().filter(which).collect();
     for Program { file, text, params, .. } in &programs {
         write(place.directory.join(file), text).unwrap();
         let params = params.iter().flat_map(|param| ["--param", param]);

@@ -165,6 +165,7 @@ impl PublishedConstraints<'_> {
                     let touched: Vec<usize> = (e + 1..last).filter(|&k| self.full.before(k, last)).collect();
                     let (u, (commutes, uniformly)) = match self.ask(e, &inferred, last, block) {
                         Some(answer) => (inferred, answer),
+                        None if inferred == touched => (touched, (false, false)),
                         None => {
                             let answer = self.ask(e, &touched, last, block).unwrap_or_default();
                             (touched, answer)
