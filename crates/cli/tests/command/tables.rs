@@ -90,7 +90,7 @@ fn c(some: &Range<u64>, least: usize) {
 fn of_papers(which: impl Fn(&PaperProgram) -> bool, least: usize) {
     let place = Place::new(&format!("tables-papers-{least}"), "unused.maz", "");
     let programs: Vec<PaperProgram> = papers::programs().unwrap().into_iter().filter(which).collect();
-    for Program { file, text, params, .. } in &programs {
+    for PaperProgram { file, text, params, .. } in &programs {
         write(place.directory.join(file), text).unwrap();
         let params = params.iter().flat_map(|param| ["--param", param]);
         let search: Vec<&str> = [file.as_str()].into_iter().chain(params).collect();
