@@ -63,7 +63,7 @@ int main() {
 }",
         &["-std=c++17"],
         0,
-        "pass: 2 executions",
+        "executions: 2 complete",
     ),
     (
         "lock-of-several-never-given-back",

@@ -92,7 +92,7 @@ process p[i in 0..2] {
     let parts = [
         "livelock: p[0] goes round and round at polls.maz:4:",
         ", p[1] goes round and round at polls.maz:4:",
-        ", reading m and x",
+        ", reading x and m",
         "; nobody is left to change what they read, but they themselves",
     ];
     place.run(&["check", "polls.maz"]).expect(1, &parts);

@@ -20,6 +20,7 @@ use mazurka_program::{Access, AccessKind, Location, Place, ProcessId, Round, Rou
 use mazurka_threads::races::Order;
 use mazurka_threads::waiters::Spuriously;
 
+use super::objects::Object;
 use super::operation::InRound;
 use super::rounds::{Digest, Digester, RoundDetector};
 use super::run::NativeRun;
@@ -286,9 +287,11 @@ impl Rounds for NativeRun {
 
     fn location_name(&self, location: Location) -> Option<String> {
         let runtime = self.mine();
-        let cell = runtime.search.partition.memory(location).map(|cell| (cell.address, cell.size));
-        let object = || runtime.search.objects.find(location).map(|(address, _)| (address, 1));
-        cell.or_else(object).map(|(address, size)| runtime.memory_name(address, size))
+        let cell = runtime.search.partition.memory(location);
+        let cell = cell.map(|cell| runtime.memory_name(cell.address, cell.size));
+        let object = || runtime.search.objects.find(location);
+        let object = || object().map(|(address, class)| Object { location, address, class });
+        cell.or_else(|| object().map(|object| runtime.object_name(object)))
     }
 
     fn describe(&self, process: ProcessId, _own: &[u32]) -> String {
