@@ -272,6 +272,23 @@ fn what_blocks_give_and_leave_is_compared() {
 }
 
 #[test]
+fn a_block_is_tried_with_each_of_several_others() {
+    let report = Checker::new().run(|| {
+        let x = Arc::new(AtomicI32::new(0));
+        let (mine, theirs) = (x.clone(), x.clone());
+        let right = thread::spawn(move || Block::named("right").run(|| _ = adds(&mine)));
+        let wrong = thread::spawn(move || Block::named("wrong").run(|| _ = sets(&theirs)));
+        Block::named("main").commutes_with("right").commutes_with("wrong").run(|| _ = adds(&x));
+        right.join().unwrap();
+        wrong.join().unwrap();
+    });
+    // Where the first execution takes the step of the one who claims, all three are next.
+    let (_, message) = failure(&report);
+    assert!(message.starts_with("`main` does not commute with `wrong` here, where x = 0"), "{report}");
+    assert_eq!(report.executions(), 1, "{report}");
+}
+
+#[test]
 fn no_state_is_missed_in_which_a_condition_holds() {
     // What the blocks do has nothing to do with what the condition is about.
     for wrong in [(|y| y == 0) as fn(i32) -> bool, |y| y == 1] {

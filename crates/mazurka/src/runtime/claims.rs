@@ -120,12 +120,13 @@ impl ClosureRun {
     #[cold]
     pub(super) fn refuted_by(&mut self, process: ProcessId) -> Result<Vec<Failure>, Halt> {
         self.catch_up()?;
+        let others = self.runtime.execution.schedule.created.iter().filter(|&&other| other != process);
+        // All of them first: to try one leaves the present state.
+        let claimed: Vec<(ProcessId, Vec<Claimed>)> =
+            others.map(|&other| (other, self.claimed([process, other]))).collect();
         let mut refuted = Vec::new();
-        for other in self.runtime.execution.schedule.created.clone() {
-            let claimed = self.claimed([process, other]);
-            if other != process && !claimed.is_empty() {
-                refuted.extend(self.differing([process, other], &claimed)?);
-            }
+        for (other, claimed) in claimed.into_iter().filter(|(_, claimed)| !claimed.is_empty()) {
+            refuted.extend(self.differing([process, other], &claimed)?);
         }
         self.catch_up()?;
         Ok(refuted)
