@@ -9,7 +9,8 @@
 //! `bench/abs/expected.tsv`. `mazurka-bench --costs` prints what the newer algorithms cost beside `optimal`
 //! and `naive`, `mazurka-bench --lengths` what a class of `reads-from` costs in longer and longer executions.
 //! `mazurka-bench --stored` prints what `convergent` keeps of each state, and fails if that is too much.
-//! `mazurka-bench --workers` prints what `wake-up` costs: beside `optimal`, on several cores, and in memory.
+//! `mazurka-bench --workers` prints what `wake-up` costs: beside `optimal`, on several cores, and in memory, and fails
+//! if it is not fast enough on several cores, or takes too much.
 //! `mazurka-bench --one-core` prints executions a second of `wake-up` beside `optimal` on every program of
 //! `bench/litmus` and `bench/c`, and with `--instructions` what valgrind counts instead.
 //! `mazurka-bench --c-peers` runs C programs beside Nidhugg and GenMC, if these are installed.
@@ -139,12 +140,14 @@ fn main() -> ExitCode {
                 return ExitCode::from(2);
             }
         }
-        ["--workers"] => {
-            if let Err(wrong) = workers::tables() {
+        ["--workers"] => match workers::tables() {
+            Ok(true) => {}
+            Ok(false) => return ExitCode::FAILURE,
+            Err(wrong) => {
                 eprintln!("mazurka-bench: {wrong}");
                 return ExitCode::from(2);
             }
-        }
+        },
         ["--took", name, size, algorithm, executions] => {
             let parsed = (size.parse(), algorithm.parse(), executions.parse());
             let (Ok(size), Ok(algorithm), Ok(executions)) = parsed else {
