@@ -21,6 +21,9 @@ use crate::error::CommandError;
 /// What is said of a process that does not answer.
 const DIED: &str = "the process of the test ended, or says what nobody understands";
 
+/// A search by its header, and how long it may be waited for.
+pub type ToSearch = (Vec<u8>, Option<Duration>);
+
 /// Such a process.
 pub struct TestJudge(pub Child);
 
@@ -33,7 +36,7 @@ impl TestJudge {
     }
 
     /// Which search it is, and how long it may be waited for; none if there is nothing to search.
-    pub fn search(&mut self) -> Result<Option<(Vec<u8>, Option<Duration>)>, CommandError> {
+    pub fn search(&mut self) -> Result<Option<ToSearch>, CommandError> {
         match self.ask(&Ask::Tell)? {
             Answer::Search { header, milliseconds } => {
                 Ok(Some((header, milliseconds.map(Duration::from_millis))))
