@@ -141,7 +141,7 @@ impl Algorithm {
                 Entry { footprints: Footprints::Static, needs: &[Need::States], ..entry }
             }
             Algorithm::SourceConstraints => {
-                let summary = "source, without both orders of steps that are known to commute";
+                let summary = "every final state, without both orders of steps that are known to commute";
                 let entry = entry("source+constraints", summary, source_constraints::search);
                 Entry { footprints: Footprints::Static, needs: &[Need::Constraints], ordered: false, ..entry }
             }

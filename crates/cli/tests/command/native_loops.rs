@@ -68,7 +68,7 @@ int main(void) {{
 #[test]
 fn a_livelock_names_all_who_go_round() {
     let locks = "for (;;) { pthread_mutex_lock(&m); int f = flag; pthread_mutex_unlock(&m); if (f) break; }";
-    let place = Place::new("livelock-locks", "polls.c", &polled_for_ever(locks));
+    let place = Place::new("livelock-locks", "polls.c", polled_for_ever(locks));
     let parts = [
         "livelock: main goes round and round at polls.c:7",
         ", polls goes round and round at polls.c:7",
@@ -76,7 +76,7 @@ fn a_livelock_names_all_who_go_round() {
     ];
     place.run(&["check", "polls.c"]).expect(1, &parts);
     let spins = "while (*(atomic_int *)unused == 0) ;";
-    let place = Place::new("livelock-spins", "polls.c", &polled_for_ever(spins));
+    let place = Place::new("livelock-spins", "polls.c", polled_for_ever(spins));
     let parts = [
         "livelock: main waits forever for a change of y, in a loop, polls for a change of x, in a loop at polls.c:7",
         ": nobody is left to make it",

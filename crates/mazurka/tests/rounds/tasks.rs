@@ -164,7 +164,9 @@ fn a_semaphore_lets_one_in() {
 
 /// Permits, and those who wait for one in the order in which they came, each with whether it was given one.
 #[derive(Default)]
-struct Queue(Mutex<(usize, VecDeque<(Arc<AtomicBool>, Waker)>)>);
+struct Queue(Mutex<(usize, VecDeque<Waiting>)>);
+
+type Waiting = (Arc<AtomicBool>, Waker);
 
 impl Queue {
     async fn acquire(&self) {
