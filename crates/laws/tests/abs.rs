@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mazurka_abs::Settings;
+use mazurka_explore::Algorithm;
 use mazurka_laws::abs::{AbsPrograms, check, corpus};
 use mazurka_laws::campaign::FuzzProgram;
 use mazurka_laws::{Campaign, Checked};
@@ -29,4 +30,14 @@ fn random_programs_and_mutants_obey_the_laws() {
 fn a_program_that_is_none_is_told_from_one_that_obeys() {
     assert_eq!(check("module M; {", Settings::default(), None, 1), Checked::Unfit("not a program"));
     assert_eq!(check("module M; { skip; }", Settings::default(), None, 1), Checked::Holds(1));
+}
+
+/// Who wrote one of the fields last does not decide whether an await of two of them holds.
+#[test]
+fn an_await_of_two_fields_reads_both() {
+    let text = include_str!("../../../corpus/abs/await_two_fields.abs");
+    for algorithm in Algorithm::ALL {
+        let checked = check(text, Settings::default(), Some(algorithm), 1);
+        assert!(matches!(checked, Checked::Holds(_)), "{algorithm}: {checked:?}");
+    }
 }

@@ -80,7 +80,7 @@ impl Machine {
     fn foresee_awaits(&self, image: &Image, task: &Task, add: &mut impl FnMut(u32, AccessKind)) {
         let Some(object) = &task.object else { return };
         for own in 0..image.facts.classes[object.class as usize].own_awaits {
-            add(self.await_location(image, object.id, own), AccessKind::Write);
+            add(self.await_location(image, object.id, own), AccessKind::Update);
         }
     }
 
@@ -92,7 +92,7 @@ impl Machine {
             add(base + field, kind);
             if !kind.is_read() {
                 for &own in &facts.awaits_of_field[field as usize] {
-                    add(self.await_location(image, object.id, own), AccessKind::Write);
+                    add(self.await_location(image, object.id, own), AccessKind::Update);
                 }
             }
         }

@@ -196,7 +196,8 @@ impl Segment<'_> {
                     let (id, class) = (this.id, this.class);
                     machine.touches.write(machine.bases[id as usize] + field);
                     for &own in &image.facts.classes[class as usize].awaits_of_field[field as usize] {
-                        machine.touches.write(machine.await_location(image, id, own));
+                        // Other fields keep what they held, so what was written before counts, too.
+                        machine.touches.update(machine.await_location(image, id, own));
                     }
                 }
             }

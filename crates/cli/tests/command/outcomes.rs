@@ -254,7 +254,7 @@ fn an_interrupted_search_reports_what_it_has() {
             HUGE,
             &["compare"],
             3,
-            "\nnot run, because of the interruption: source, optimal, reads-from\n",
+            "\nnot run, because of the interruption: source, optimal, data-centric, reads-from\n",
         ),
     ] {
         let place = Place::new(name, "program.maz", program);
