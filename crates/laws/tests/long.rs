@@ -55,16 +55,19 @@ fn an_endless_process_leaves_others_their_turn() {
     let program = compile(&parse(&source).expect("it parses"), &source, &[]).expect("it compiles");
     let minute = Some(Duration::from_secs(60));
     for (limits, reason) in [
-        (Limits { time: minute, unroll: usize::MAX, ..Limits::default() }, NotExhaustive::Depth(100_000)),
+        (
+            Limits { time: minute, depth: 20_000, unroll: usize::MAX, ..Limits::default() },
+            NotExhaustive::Depth(20_000),
+        ),
         // The clock ends this one within its first execution; what failed so far is told all the same.
         (
             Limits {
-                time: Some(Duration::from_millis(50)),
+                time: Some(Duration::from_millis(500)),
                 depth: usize::MAX,
                 unroll: usize::MAX,
                 ..Limits::default()
             },
-            NotExhaustive::Time(Duration::from_millis(50)),
+            NotExhaustive::Time(Duration::from_millis(500)),
         ),
     ] {
         // What never ends is more than `data-centric` covers, and it says so.
